@@ -1,0 +1,291 @@
+"""Every kibitz game as an OpenSpiel game, for OpenSpiel's algorithms to play, solve and test.
+
+>>> import pyspiel
+>>> register_all()
+>>> pyspiel.load_game("kibitz_liars_dice(dice=1;1,sides=3,variant=high)").num_distinct_actions()
+7
+>>> game("liars_dice", dice=(1, 1), sides=3).get_parameters()["dice"]
+'1;1'
+
+A game's options are OpenSpiel's game parameters under the same names. Commas separate parameters
+there, so a tuple is written with semicolons, and with one at the end where it has a single number.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import chance, games
+from ..game import CHANCE, OVER, Game, Options, nothing_hidden
+
+try:
+    import pyspiel
+except ImportError as error:
+    raise ImportError('OpenSpiel is missing: pip install "kibitz[adapters]"') from error
+
+# OpenSpiel wants a bound on the length and the contract promises none. No game comes near this one,
+# and tables that some algorithms make as long as the longest game still fit into memory.
+MOST_MOVES = 100_000
+MOST_PARTS = 10_000  # the finest fraction that a score is taken for
+
+
+def register(name: str | Path) -> str:
+    """Make a game loadable by `pyspiel.load_game`, in this process; returns its name there.
+
+    name: a game of the package, or the path of a game's file or folder.
+    """
+    rules = games.load(name)
+    kind = game_type(rules, rules.options)
+    # A class, not a function: OpenSpiel lets go of it after Python has ended, which only something
+    # that refers to itself, as every class does, survives.
+    pyspiel.register_game(kind, type("SpielGame", (SpielGame,), {"base": rules, "name": name}))
+    return str(kind.short_name)
+
+
+def register_all() -> None:
+    """Register every game of the package."""
+    for name in games.names():
+        register(name)
+
+
+def game(name: str | Path, **options: Any) -> Any:
+    """A game as a `pyspiel.Game`, with its options chosen as in `kibitz.load`."""
+    return loaded(name, written(games.load(name, **options).options))
+
+
+def loaded(name: str | Path, parameters: dict[str, Any]) -> Any:
+    """A game under parameters as OpenSpiel writes them, registered first."""
+    return pyspiel.load_game(register(name), parameters)
+
+
+# Options as parameters --------------------------------------------------------------------------
+
+
+def written(options: Options) -> dict[str, int | bool | str]:
+    """Options as game parameters."""
+    told = dataclasses.asdict(options)
+    return {n: _joined(v) if isinstance(v, tuple) else v for n, v in told.items()}
+
+
+def _joined(values: tuple[int, ...]) -> str:
+    # "5" alone would be read as a number, and OpenSpiel refuses a number where it expects a text.
+    return ";".join(map(str, values)) + (";" if len(values) == 1 else "")
+
+
+def _bound(rules: Game, parameters: dict[str, Any]) -> Game:
+    told = {n: _commas(v) if isinstance(v, str) else v for n, v in parameters.items()}
+    return rules.bind(**told)
+
+
+def _commas(text: str) -> str:
+    return text.rstrip(";").replace(";", ",")
+
+
+# What OpenSpiel asks about a game ---------------------------------------------------------------
+
+
+def game_type(rules: Game, defaults: Options) -> Any:
+    """The `pyspiel.GameType`: what kind of game this is."""
+    kind = pyspiel.GameType
+    chancy, open_to_all = rules.num_outcomes > 0, rules.redeal is nothing_hidden
+    return kind(
+        short_name=f"kibitz_{rules.name}",
+        long_name=f"{rules.name.replace('_', ' ').title()} (kibitz)",
+        dynamics=kind.Dynamics.SEQUENTIAL,
+        chance_mode=kind.ChanceMode.EXPLICIT_STOCHASTIC
+        if chancy
+        else kind.ChanceMode.DETERMINISTIC,
+        information=kind.Information.PERFECT_INFORMATION
+        if open_to_all
+        else kind.Information.IMPERFECT_INFORMATION,
+        utility=kind.Utility.ZERO_SUM if rules.zero_sum else kind.Utility.GENERAL_SUM,
+        reward_model=kind.RewardModel.TERMINAL,
+        max_num_players=rules.seats,
+        min_num_players=rules.seats,
+        provides_information_state_string=True,
+        provides_information_state_tensor=rules.perfect_recall,
+        provides_observation_string=True,
+        provides_observation_tensor=True,
+        parameter_specification=written(defaults),
+    )
+
+
+def game_info(rules: Game) -> Any:
+    """The `pyspiel.GameInfo`: how large the game is."""
+    return pyspiel.GameInfo(
+        num_distinct_actions=rules.num_actions,
+        max_chance_outcomes=rules.num_outcomes,
+        num_players=rules.seats,
+        min_utility=rules.score_range[0],
+        max_utility=rules.score_range[1],
+        utility_sum=0.0 if rules.zero_sum else None,
+        max_game_length=MOST_MOVES,
+    )
+
+
+class SpielGame(pyspiel.Game):  # type: ignore[misc]
+    """A kibitz game under OpenSpiel's names. Registering one makes a subclass."""
+
+    base: Game  # under its default options
+    name: str | Path  # what it was registered by
+
+    def __init__(self, parameters: dict[str, Any]) -> None:
+        self.rules = _bound(self.base, parameters)
+        kind = game_type(self.rules, self.base.options)
+        super().__init__(kind, game_info(self.rules), written(self.rules.options))
+        # OpenSpiel asks for a new table at every clone, so it lies ready.
+        self.first = self.rules.fresh()
+        self.first_turn = int(self.rules.turn(self.first))
+        self.first_told = tuple(
+            f"{seat}{knowledge(self.rules, self.first, seat)}" for seat in range(self.rules.seats)
+        )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return loaded, (self.name, self.get_parameters())
+
+    def new_initial_state(self) -> SpielState:
+        return SpielState(self)
+
+    def max_chance_nodes_in_history(self) -> int:
+        return MOST_MOVES if self.rules.num_outcomes else 0
+
+    def make_py_observer(self, kind: Any = None, params: Any = None) -> SpielObserver | None:
+        """What a seat sees; None for its public or private part alone: a view does not tell which."""
+        kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
+        if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
+            return None
+        return SpielObserver(self.rules, remembers=kind.perfect_recall)
+
+
+class SpielState(pyspiel.State):  # type: ignore[misc]
+    """A table in play: the record of the game and, by seat, what it has been told so far.
+
+    OpenSpiel clones and saves a state by copying its attributes, so the rules are not one of them.
+    """
+
+    def __init__(self, game: SpielGame) -> None:
+        super().__init__(game)
+        self.s = game.rules.copy(game.first)
+        self.who, self.told = game.first_turn, game.first_told
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return read, (self.get_game(), self.serialize())
+
+    @property
+    def rules(self) -> Game:
+        return self.get_game().rules  # type: ignore[no-any-return]
+
+    def current_player(self) -> int:
+        if self.who == OVER:
+            return int(pyspiel.PlayerId.TERMINAL)
+        return int(pyspiel.PlayerId.CHANCE) if self.who == CHANCE else self.who
+
+    def is_terminal(self) -> bool:
+        return self.who == OVER
+
+    def chance_outcomes(self) -> list[tuple[int, float]]:
+        return [(o, p) for o, p in enumerate(self.rules.chances(self.s)) if p > 0]
+
+    def _legal_actions(self, player: int) -> list[int]:
+        return self.rules.legal(self.s)
+
+    def _apply_action(self, action: int) -> None:
+        rules, who = self.rules, self.who
+        label = None if who == CHANCE else int(rules.label(self.s, int(action)))
+        rules.play(self.s, int(action))
+        self.who = int(rules.turn(self.s))
+        self.told = tuple(
+            heard(told, knowledge(rules, self.s, seat), _event(who, seat, action, label))
+            for seat, told in enumerate(self.told)
+        )
+
+    def returns(self) -> list[float]:
+        if self.who != OVER:
+            return [0.0] * self.num_players()
+        return [exact(score) for score in self.rules.scores(self.s)]
+
+    def _action_to_string(self, player: int, action: int) -> str:
+        if player != self.current_player():  # notation belongs to a position: here is none
+            return str(action)
+        return str(self.rules.action_text(self.s, int(action)))
+
+    def __str__(self) -> str:
+        return str(self.rules.text(self.s))
+
+    def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> SpielState:
+        """A table that `player` cannot tell from this one; the history stays that of this one.
+
+        For algorithms written in Python. OpenSpiel's binding does not hand the C++ method of this
+        name on to Python games, so there it remains "not implemented".
+        """
+        twin, rules = self.clone(), self.rules
+        rules.redeal(twin.s, int(player), chance.stream(int(sampler() * 2**53), "search"))
+        # How the others came by their new cards has not happened; what they know of them is sure.
+        twin.told = tuple(
+            told if seat == player else f"{seat}~{knowledge(rules, twin.s, seat)}"
+            for seat, told in enumerate(self.told)
+        )
+        return twin  # type: ignore[no-any-return]
+
+
+def read(game: SpielGame, serialized: str) -> SpielState:
+    """A state from its serialized text."""
+    return game.deserialize_state(serialized)  # type: ignore[no-any-return]
+
+
+def exact(score: float) -> float:
+    """A score in double precision: 1/3 for float32's 0.33333334, so that thirds sum to zero."""
+    return float(Fraction(score).limit_denominator(MOST_PARTS))
+
+
+# What a seat is told ----------------------------------------------------------------------------
+
+
+def knowledge(rules: Game, s: Any, seat: int) -> str:
+    """The name of what the seat knows, always of one length."""
+    return f".{int(rules.known(s, seat)):016x}"
+
+
+def heard(told: str, now: str, event: str) -> str:
+    """What a seat has been told after one more event, which it noticed if it knows something new.
+
+    What it knows follows every event: an action can lay open more than its name says.
+    """
+    return told if not event and told.endswith(now) else f"{told} {event}{now}"
+
+
+def _event(who: int, seat: int, action: int, label: int | None) -> str:
+    if who == CHANCE:
+        return ""
+    return str(action) if who == seat else f"{who}:{label}"
+
+
+class SpielObserver:
+    """A seat's view as numbers and words; with `remembers` the words are all that it was told."""
+
+    def __init__(self, rules: Game, remembers: bool) -> None:
+        self.rules, self.remembers = rules, remembers
+        self.tensor: np.ndarray[Any, np.dtype[np.float32]] | None = None
+        self.dict: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {}
+        if not remembers or rules.perfect_recall:
+            self.view = np.zeros(1, rules.view)
+            self.tensor = self.view.view(np.float32).reshape(-1)
+            for name in rules.view.names or ():
+                part, start = rules.view.fields[name][:2]  # type: ignore[index]
+                numbers = self.tensor[start // 4 : (start + part.itemsize) // 4]
+                self.dict[name] = numbers.reshape(part.shape)
+
+    def set_from(self, state: SpielState, player: int) -> None:
+        if self.tensor is not None:
+            self.rules.observe(state.s, self.rules.seat(player), self.view[0])
+
+    def string_from(self, state: SpielState, player: int) -> str:
+        if self.remembers:
+            return state.told[player]
+        return str(self.rules.seen(state.s, self.rules.seat(player)))

@@ -1,0 +1,410 @@
+"""Many games at once: on CPU threads that own a range of games each, or one GPU thread a game.
+
+Both run the same kernels over the same bytes. A kernel is `f(first, end, step, arrays...)`: a loop
+over games that sees the game only through the overloaded names of `game`. Arrays may be NumPy's,
+torch tensors or anything else that shares its memory; nothing is copied. This is the only file that
+knows what a thread or a GPU is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from .chance import below, streams
+from .compiled import RULES, Function, kernel, rule, widen_integers
+from .game import (
+    CHANCE,
+    OVER,
+    Game,
+    GameError,
+    actions,
+    choose,
+    known,
+    observe,
+    play,
+    redeal,
+    roll,
+    room_for_actions,
+    score,
+    start,
+    token,
+    turn,
+)
+
+Array = Any  # a NumPy array, a device array, or anything that shares its memory with one
+
+BLOCK = 128  # GPU threads a block
+LEGAL, NOT_LEGAL, NOT_YOUR_MOVE = 0, 1, 2  # what `check_all` reports
+
+
+class IllegalAction(GameError):
+    """An action that the rules do not allow here."""
+
+
+# Kernels ---------------------------------------------------------------------------------------
+
+
+@kernel
+def start_all(first, end, step, states, options):
+    for i in range(first, end, step):
+        start(states[i], options[0])
+
+
+@kernel
+def settle_all(first, end, step, states, rngs):
+    for i in range(first, end, step):
+        settle(states[i], rngs[i])
+
+
+@rule
+def settle(s, rng):
+    while turn(s) == CHANCE:
+        roll(s, rng)
+
+
+@kernel
+def turns_all(first, end, step, states, out):
+    for i in range(first, end, step):
+        out[i] = turn(states[i])
+
+
+@kernel
+def actions_all(first, end, step, states, out, counts):
+    for i in range(first, end, step):
+        counts[i] = actions(states[i], out[i]) if turn(states[i]) >= 0 else 0
+
+
+@kernel
+def check_all(first, end, step, states, chosen, status):
+    for i in range(first, end, step):
+        s = states[i]
+        status[i] = NOT_YOUR_MOVE
+        if turn(s) >= 0:
+            status[i] = NOT_LEGAL
+            legal = room_for_actions(s)
+            for j in range(actions(s, legal)):
+                if legal[j] == chosen[i]:
+                    status[i] = LEGAL
+
+
+@kernel
+def play_all(first, end, step, states, chosen):
+    """Games whose `chosen` is negative wait."""
+    for i in range(first, end, step):
+        if chosen[i] >= 0:
+            play(states[i], chosen[i])
+
+
+@kernel
+def observe_all(first, end, step, states, seats, views):
+    for i in range(first, end, step):
+        observe(states[i], seats[i], views[i])
+
+
+@kernel
+def score_all(first, end, step, states, out):
+    for i in range(first, end, step):
+        if turn(states[i]) == OVER:
+            score(states[i], out[i])
+
+
+@kernel
+def known_all(first, end, step, states, seats, out):
+    for i in range(first, end, step):
+        out[i] = known(states[i], seats[i])
+
+
+@kernel
+def redeal_all(first, end, step, states, seats, rngs):
+    for i in range(first, end, step):
+        redeal(states[i], seats[i], rngs[i])
+
+
+@kernel
+def choose_all(first, end, step, who, states, seats, rngs, out):
+    """A compiled player moves where `seats` names a seat; -1 waits."""
+    for i in range(first, end, step):
+        out[i] = choose(who[0], states[i], seats[i], rngs[i]) if seats[i] >= 0 else -1
+
+
+@kernel
+def wander_all(first, end, step, states, options, rngs, plies):
+    """Every game makes this many random plies; a game that ends begins anew."""
+    for i in range(first, end, step):
+        s, rng = states[i], rngs[i]
+        legal = room_for_actions(s)
+        for _ in range(plies):
+            who = turn(s)
+            while who < 0:
+                if who == OVER:
+                    start(s, options[0])
+                else:
+                    roll(s, rng)
+                who = turn(s)
+            play(s, legal[below(rng, actions(s, legal))])
+
+
+# Devices ---------------------------------------------------------------------------------------
+
+
+def lanes(threads: int | None = None) -> int:
+    """How many CPU threads a batch uses unless told: one a core that this process may run on."""
+    return threads or len(os.sched_getaffinity(0))
+
+
+@functools.cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads, thread_name_prefix="lane")
+
+
+class Cpu:
+    """Runs a kernel over ranges of games, a range a thread."""
+
+    name = "cpu"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = lanes(threads)
+
+    def run(self, function: Function, size: int, *arrays: Any) -> None:
+        parts = min(self.threads, size)
+        if parts <= 1:
+            function(0, size, 1, *arrays)
+            return
+        cuts = [size * k // parts for k in range(parts + 1)]
+        work = [
+            _pool(parts).submit(function, cuts[k], cuts[k + 1], 1, *arrays) for k in range(1, parts)
+        ]
+        function(cuts[0], cuts[1], 1, *arrays)
+        for each in work:
+            each.result()
+
+    def empty(self, shape: Any, dtype: Any) -> Array:
+        return np.zeros(shape, dtype)
+
+    def put(self, array: Any) -> Array:
+        return np.asarray(array)
+
+    def get(self, array: Array) -> np.ndarray[Any, Any]:
+        return np.asarray(array)
+
+    def synchronize(self) -> None:
+        """Nothing to wait for: `run` has waited."""
+
+
+class Gpu:
+    """Launches a kernel with one thread a game."""
+
+    name = "cuda"
+
+    def __init__(self) -> None:
+        self.cuda = cuda_module()
+        if not self.cuda.is_available():
+            raise GameError("there is no CUDA device here; use device='cpu'")
+
+    def run(self, function: Function, size: int, *arrays: Any) -> None:
+        _prepare_rules_for_cuda()
+        blocks = (size + BLOCK - 1) // BLOCK
+        _launcher(function)[blocks, BLOCK](size, *arrays)
+
+    def empty(self, shape: Any, dtype: Any) -> Array:
+        return self.cuda.to_device(np.zeros(shape, dtype))
+
+    def put(self, array: Any) -> Array:
+        if hasattr(array, "__cuda_array_interface__"):
+            return self.cuda.as_cuda_array(array)
+        return self.cuda.to_device(np.ascontiguousarray(array))
+
+    def get(self, array: Array) -> np.ndarray[Any, Any]:
+        return array.copy_to_host() if hasattr(array, "copy_to_host") else np.asarray(array)
+
+    def synchronize(self) -> None:
+        self.cuda.synchronize()
+
+
+@functools.cache
+def cuda_module() -> Any:
+    """numba's CUDA, imported only when a GPU is asked for."""
+    for name, standing_in in (("row_stack", np.vstack), ("in1d", np.isin), ("trapz", np.trapezoid)):
+        if not hasattr(np, name):  # NumPy 2.5 dropped names that numba-cuda 0.30 still imports
+            setattr(np, name, standing_in)
+    try:
+        from numba import cuda
+    except ImportError:
+        raise GameError('a GPU needs numba-cuda: pip install "kibitz[gpu]"') from None
+    return cuda
+
+
+def _prepare_rules_for_cuda() -> None:
+    """Give every rule a CUDA dispatcher that widens integers as the CPU one does.
+
+    numba-cuda would make a plain one when it first meets the rule, and compile a copy of the rule
+    for every width of integer.
+    """
+    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+        return
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    slot = "_CUDATypingContext__dispatcher"  # where numba-cuda looks for one made earlier
+    for each in RULES:
+        if not hasattr(each, slot):
+            settings = {**each.targetoptions, "device": True, "debug": False, "opt": True}
+            setattr(each, slot, widen_integers(CUDADispatcher(each.py_func, settings)))
+
+
+@functools.cache
+def _launcher(function: Function) -> Any:
+    """A CUDA kernel whose thread i runs `function` on game i alone."""
+    names = ", ".join(list(inspect.signature(function).parameters)[3:])
+    source = (
+        f"def launch(size, {names}):\n"
+        f"    i = cuda.grid(1)\n"
+        f"    if i < size:\n"
+        f"        function(i, i + 1, 1, {names})\n"
+    )
+    scope: dict[str, Any] = {"cuda": cuda_module(), "function": function}
+    exec(source, scope)
+    return cuda_module().jit(scope["launch"])
+
+
+# A batch ---------------------------------------------------------------------------------------
+
+
+class Batch:
+    """`size` games of one kind, side by side.
+
+    >>> from kibitz.games import load
+    >>> batch = Batch(load("liars_dice"), 1000, seed=1)
+    >>> batch.wander(plies=10)  # random play, for the exercise
+    >>> batch.turns().shape
+    (1000,)
+
+    states: records [size]; rngs: one chance stream a game [size]. Both live on the device.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        size: int,
+        *,
+        device: str = "cpu",
+        seed: int = 0,
+        threads: int | None = None,
+    ) -> None:
+        if device not in ("cpu", "cuda"):
+            raise GameError(f"there is no device {device!r}; there are cpu and cuda")
+        self.game, self.size = game, size
+        self.device: Any = Cpu(threads) if device == "cpu" else Gpu()
+        self.states = self.device.empty(size, game.state)
+        self.rngs = self.device.put(streams(seed, "table", size))
+        self.options = self.device.put(np.array([game.options.numbers()]))
+        self.start()
+
+    @classmethod
+    def of(cls, game: Game, states: Array, rngs: Array, *, threads: int | None = None) -> Batch:
+        """A batch over states and streams that exist already, on the CPU; they are not copied."""
+        batch = cls.__new__(cls)
+        batch.game, batch.size, batch.device = game, len(states), Cpu(threads)
+        batch.states, batch.rngs = states, rngs
+        batch.options = np.array([game.options.numbers()])
+        return batch
+
+    def run(self, function: Function, *arrays: Any) -> None:
+        """Run a kernel over all games; integers and arrays of the device pass as they are."""
+        self.device.run(function, self.size, *arrays)
+
+    def start(self) -> None:
+        """All tables before anything happened, chance not yet settled."""
+        self.run(start_all, self.states, self.options)
+
+    def settle(self) -> None:
+        """Throw dice and draw cards until every game waits for a seat or is over."""
+        self.run(settle_all, self.states, self.rngs)
+
+    def turns(self) -> Array:
+        """The seat to move, CHANCE or OVER, by game. int64 [size]"""
+        return self._made(turns_all, np.int64)
+
+    def actions(self) -> tuple[Array, Array]:
+        """Legal actions, ascending, and how many. int16 [size, max_legal], int64 [size]"""
+        out = self.device.empty((self.size, self.game.max_legal), np.int16)
+        counts = self.device.empty(self.size, np.int64)
+        self.run(actions_all, self.states, out, counts)
+        return out, counts
+
+    def play(self, chosen: Array, *, check: bool = True) -> None:
+        """Play an action a game; a negative one waits. The check refuses the whole batch."""
+        chosen = self.device.put(chosen)
+        if check:
+            self._check(chosen)
+        self.run(play_all, self.states, chosen)
+
+    def _check(self, chosen: Array) -> None:
+        status = self.device.empty(self.size, np.int64)
+        self.run(check_all, self.states, chosen, status)
+        asked = self.device.get(chosen)
+        wrong = np.flatnonzero((self.device.get(status) != LEGAL) & (asked >= 0))
+        if wrong.size:
+            i = int(wrong[0])
+            s = self.device.get(self.states)[i]
+            raise IllegalAction(
+                f"{self.game.name}, game {i} of the batch: action {int(asked[i])} is not legal at "
+                f"{self.game.text(s)!r}; there are: {self.game.choices(s) or 'none'}"
+            )
+
+    def observe(self, seats: Array, out: Array | None = None) -> Array:
+        """Views of one seat a game, written into `out`: float32 [size, view_size].
+
+        `out` may be a torch tensor on the same device. It must have been zero when it was made.
+        """
+        if out is None:
+            out = self.device.empty((self.size, self.game.view_size), np.float32)
+        self.run(observe_all, self.states, self.device.put(seats), self._as_views(out))
+        return out
+
+    def _as_views(self, out: Array) -> Array:
+        views = self.device.put(out)
+        if views.shape != (self.size, self.game.view_size) or views.dtype != np.float32:
+            wanted = f"float32 [{self.size}, {self.game.view_size}]"
+            raise GameError(f"views go into {wanted}, not {views.dtype} {list(views.shape)}")
+        return views.view(self.game.view).reshape(self.size)
+
+    def scores(self) -> Array:
+        """What each seat got, zero where the game goes on. float32 [size, seats]"""
+        out = self.device.empty((self.size, self.game.seats), np.float32)
+        self.run(score_all, self.states, out)
+        return out
+
+    def known(self, seats: Array) -> Array:
+        """Hashes of what a seat a game knows. uint64 [size]"""
+        return self._made(known_all, np.uint64, self.device.put(seats))
+
+    def redeal(self, seats: Array, rngs: Array) -> None:
+        """Replace what one seat a game cannot know."""
+        self.run(redeal_all, self.states, self.device.put(seats), self.device.put(rngs))
+
+    def choose(self, player: str, seats: Array, rngs: Array) -> Array:
+        """What a compiled player of the game would do, where a seat is named. int64 [size]"""
+        who = self.device.put(np.array([token(self.game, player)]))
+        out = self.device.empty(self.size, np.int64)
+        self.run(choose_all, who, self.states, self.device.put(seats), self.device.put(rngs), out)
+        return out
+
+    def wander(self, plies: int) -> None:
+        """Random play: `plies` decisions a game, chance and new games in between."""
+        self.run(wander_all, self.states, self.options, self.rngs, plies)
+
+    def host(self) -> Any:
+        """The states as a NumPy array; a copy when they are on a GPU."""
+        return self.device.get(self.states)
+
+    def _made(self, function: Callable[..., Any], dtype: Any, *arrays: Any) -> Array:
+        out = self.device.empty(self.size, dtype)
+        self.run(function, self.states, *arrays, out)
+        return out

@@ -1,0 +1,438 @@
+"""The command line. Every command is one call into the library; imports wait until needed.
+
+Exit status: 0 all is well, 1 a check failed, 2 bad input (one sentence says how to mend it).
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from . import __version__
+
+app = typer.Typer(
+    help="Plays, learns and analyses tabletop games with dice, cards and hidden hands.",
+    epilog="Begin with: kibitz games, then kibitz play liars_dice",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+bench_app = typer.Typer(help="Measure speed, as ratios within one run.", no_args_is_help=True)
+app.add_typer(bench_app, name="bench")
+out = Console()
+err = Console(stderr=True)
+
+
+def _game_names(incomplete: str) -> list[str]:
+    from .games import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+GameName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help="A game's name, or the path of your own game file.",
+        autocompletion=_game_names,
+    ),
+]
+OptionTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", "-o", metavar="NAME=VALUE", help="An option of the game; may be repeated."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
+
+
+def main() -> None:
+    """Run a command; whatever a person can mend is one sentence and status 2."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        from .game import GameError
+
+        if isinstance(error, (GameError, OSError)):
+            err.print(f"[red]kibitz:[/red] {error}", highlight=False, soft_wrap=True)
+            sys.exit(2)
+        raise
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _print_json(told: Any) -> None:
+    print(json.dumps(told, indent=2))
+
+
+def _options(texts: list[str] | None) -> dict[str, str]:
+    options = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{text!r} should be NAME=VALUE, such as dice=4,5")
+        options[name.strip()] = value.strip()
+    return options
+
+
+def _load(name: str, texts: list[str] | None) -> Any:
+    from .games import load
+
+    return load(name, **_options(texts))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"kibitz {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+# What there is ----------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz games liars_dice")
+def games(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[GAME]", help="One game, with its options.", autocompletion=_game_names
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the games, or tell about one: its options, presets and players."""
+    from .games import names, summary
+
+    if name is not None:
+        _tell_game(name, as_json)
+        return
+    listed = {each: summary(each) for each in names()}
+    if as_json:
+        _print_json(listed)
+        return
+    grid = Grid.grid(padding=(0, 2))
+    for each, told in listed.items():
+        grid.add_row(f"[bold]{each}[/bold]", told.partition(": ")[2] or told)
+    out.print(grid)
+
+
+def _tell_game(name: str, as_json: bool) -> None:
+    from .games import load, module
+    from .players import names
+
+    game = load(name)
+    told = {
+        **game.describe(),
+        "seats": game.seats,
+        "players": names(game),
+        "presets": dict(game.presets),
+    }
+    if as_json:
+        _print_json(told)
+        return
+    for paragraph in (module(name).__doc__ or game.name).strip().split("\n\n"):
+        out.print(" ".join(paragraph.split()) + "\n", highlight=False, markup=False)
+    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their defaults:")
+    grid = Grid.grid(padding=(0, 2))
+    for option, default in told["options"].items():
+        shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default).lower()
+        grid.add_row(f"  {option}={shown}", type(game.options).help(option))
+    out.print(grid)
+    if game.presets:
+        out.print("[bold]Presets[/bold] (--option preset=NAME): " + ", ".join(game.presets))
+    out.print("[bold]Players[/bold]: " + ", ".join(told["players"]))
+
+
+# Proof ------------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz check ./my_game.py")
+def check(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Annotated[str, typer.Option(help="cpu, or cuda to compare a GPU too.")] = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer games.")] = False,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Hold a game to the contract: every promise, with what broke it."""
+    from .check import check as promises
+
+    games_ = {"games": 20} if quick else {}
+    results = []
+    for result in promises(name, options=_options(option), seed=seed, device=device, **games_):
+        results.append(result)
+        if not as_json:
+            mark = "[green]kept  [/green]" if result.passed else "[red]BROKEN[/red]"
+            out.print(f"{mark} {result.promise} [dim]{result.seconds:.1f} s[/dim]")
+            if not result.passed:
+                out.print(f"       {result.message}", highlight=False, markup=False)
+    broken = [r for r in results if not r.passed]
+    if as_json:
+        _print_json({"game": name, "passed": not broken, "promises": [vars(r) for r in results]})
+    else:
+        out.print(f"{len(results) - len(broken)} of {len(results)} promises kept")
+    raise typer.Exit(1 if broken else 0)
+
+
+# At the table -----------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz play liars_dice --against threshold --option dice=3,3")
+def play(
+    name: GameName,
+    against: Annotated[
+        list[str] | None, typer.Option("--against", "-a", help="The other players, in seat order.")
+    ] = None,
+    option: OptionTexts = None,
+    seat: Annotated[int, typer.Option(help="Where you sit.")] = 0,
+    hint: Annotated[str | None, typer.Option(help="Who gives hints.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the record of the game to this file.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Deals to repeat; random otherwise.")] = None,
+) -> None:
+    """Play a game in the terminal against players of your choice."""
+    import secrets
+
+    from .players import player
+    from .terminal import LeftTheTable, Person, play_game
+
+    game = _load(name, option)
+    strongest = next(iter(game.players), "random")
+    others = [player(text, game) for text in against or [strongest] * (game.seats - 1)]
+    if len(others) != game.seats - 1:
+        raise typer.BadParameter(
+            f"{game.name} needs {game.seats - 1} other players, not {len(others)}"
+        )
+    person = Person(out, player(hint or strongest, game), out.input)
+    try:
+        tables = play_game(
+            game, person, others, seat, secrets.randbits(32) if seed is None else seed
+        )
+    except LeftTheTable:
+        out.print("You left the table.")
+        return
+    for k, table in enumerate(tables if save else []):
+        assert save is not None
+        file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
+        table.save(file)
+        out.print(f"Saved: kibitz replay {name} {file}", highlight=False)
+
+
+@app.command(epilog="Example: kibitz replay liars_dice game.txt --ply 3")
+def replay(
+    name: GameName,
+    file: Annotated[Path, typer.Argument(help="A record written by kibitz.")],
+    ply: Annotated[int | None, typer.Option(help="Stop before this decision.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a recorded game, or the position before one of its decisions."""
+    from .arena.table import recorded_options, replay
+    from .games import load
+
+    text = file.read_text(encoding="utf-8")
+    table = replay(load(name, **recorded_options(text)), text, ply)
+    if as_json:
+        events = [{"seat": e.seat, "action": e.action, "text": e.text} for e in table.events]
+        told = {"position": table.text(), "turn": table.turn, "events": events}
+        _print_json(
+            {**told, "choices": table.choices, "scores": table.scores if table.over else None}
+        )
+        return
+    for event in table.events:
+        who = "chance" if event.seat < 0 else f"seat {event.seat}"
+        out.print(f"{who:>7}  {event.text}", highlight=False)
+    out.print(f"\n{table.text()}", highlight=False)
+    out.print(
+        f"scores {table.scores}"
+        if table.over
+        else f"seat {table.turn} to move: {', '.join(table.choices)}"
+    )
+
+
+# Strength ---------------------------------------------------------------------------------------
+
+
+@app.command(
+    "match",
+    epilog="Example: kibitz match liars_dice honest threshold --games 8000 --save results.sqlite",
+)
+def match_(
+    name: GameName,
+    players: Annotated[
+        list[str], typer.Argument(help="Two players or more; see kibitz games GAME.")
+    ],
+    games: Annotated[int, typer.Option(help="Games in all: 2000 are 1000 pairs.")] = 2000,
+    option: OptionTexts = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Keep results in this SQLite file, and go on where it stopped."),
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Play a match over the same deals with seats exchanged; the win rate of the first player."""
+    from .arena.match import match
+    from .arena.rating import saved_match
+
+    game = _load(name, option)
+    with _Progress(games, quiet=as_json) as moved:
+        settings: dict[str, Any] = {"games": games, "seed": seed}
+        settings["progress"] = lambda now: moved(now.games, _one_line(now))
+        if save is not None:
+            result = saved_match(save, game, *players, **settings)
+        else:
+            result = match(game, *players, **settings)
+    if as_json:
+        _print_json(result.as_json())
+        return
+    out.print(f"{_one_line(result)}; {result.games} games, {result.draws} draws", highlight=False)
+    seats = ", ".join(f"seat {k} {rate:.1%}" for k, rate in enumerate(result.by_seat))
+    out.print(f"by seat: {seats}; mean score {result.mean_score:+.4f}", highlight=False)
+
+
+def _one_line(result: Any) -> str:
+    others = ", ".join(result.players[1:])
+    sure = f"95 % interval {result.low:.1%} to {result.high:.1%}"
+    rate = f"{result.win_rate:.1%} ({sure}), Elo {result.elo:+.0f}"
+    return f"{result.players[0]} against {others}: {rate}"
+
+
+@app.command(epilog="Example: kibitz ratings results.sqlite")
+def ratings(
+    file: Annotated[Path, typer.Argument(help="Results kept by kibitz match --save.")],
+    game: Annotated[str | None, typer.Option(help="Only this game.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Elo ratings of everybody in a file of results; the players of a game average 0."""
+    from .arena.rating import ratings as rated
+
+    found = rated(file, game)
+    if as_json:
+        _print_json({title: [vars(r) for r in rows] for title, rows in found.items()})
+        return
+    for title, rows in found.items():
+        grid = Grid(title=title, title_justify="left")
+        for column in ("player", "Elo", "±", "games"):
+            grid.add_column(column, justify="left" if column == "player" else "right")
+        for r in rows:
+            grid.add_row(r.player, f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}")
+        out.print(grid)
+
+
+class _Progress:
+    """A progress bar on the error stream, which appears only where somebody watches."""
+
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        self.bar = Progress(
+            *columns, console=err, transient=True, disable=quiet or not err.is_terminal
+        )
+        self.task = self.bar.add_task("", total=total)
+
+    def __enter__(self) -> Callable[[int, str], None]:
+        self.bar.start()
+        return lambda done, told: self.bar.update(self.task, completed=done, description=told)
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+
+# Speed ------------------------------------------------------------------------------------------
+
+
+@bench_app.command("rules", epilog="Example: kibitz bench rules liars_dice --device cuda --json")
+def bench_rules(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Annotated[str, typer.Option(help="cpu, or cuda to measure the GPU too.")] = "cpu",
+    as_json: Json = False,
+) -> None:
+    """Random plies a second: one thread, all threads, the GPU, and against OpenSpiel."""
+    from .bench import bench_rules as measured
+
+    with err.status("measuring ..."):
+        result = measured(name, _options(option), device)
+    if as_json:
+        _print_json(result.as_json())
+        return
+    rows = {
+        "plies/s, one thread": f"{result.plies_per_s_1:,.0f}",
+        f"plies/s, {result.threads} threads": f"{result.plies_per_s_all:,.0f}",
+        "times one thread": f"{result.scaling:.2f}",
+        "times OpenSpiel from Python": _or_none(result.ratio_openspiel, ".0f"),
+        "seconds to the first ply, cold cache": f"{result.compile_s:.1f}",
+        "seconds to the first ply, warm cache": f"{result.cached_start_s:.2f}",
+        "plies/s, GPU, one ply a launch": _or_none(result.plies_per_s_gpu, ",.0f"),
+        "views/s into a torch tensor, GPU": _or_none(result.views_per_s_gpu, ",.0f"),
+    }
+    grid = Grid.grid(padding=(0, 2))
+    for what, figure in rows.items():
+        grid.add_row(what, figure)
+    out.print(grid)
+
+
+def _or_none(figure: float | None, form: str) -> str:
+    return "-" if figure is None else format(figure, form)
+
+
+# The demonstration ------------------------------------------------------------------------------
+
+
+@app.command()
+def demo() -> None:
+    """A hand of Liar's Dice, the baselines against each other, and the speed of the rules."""
+    from .arena.match import match
+    from .arena.table import Table
+    from .batch import Batch, lanes
+    from .bench import wander_speed
+    from .games import load
+    from .players import player
+
+    game = load("liars_dice")
+    out.rule("A hand of Liar's Dice: honest against threshold")
+    table, line_up = Table(game, seed=4), [player(p, game) for p in ("honest", "threshold")]
+    while not table.over:
+        seat = table.turn
+        table.play(table.ask(line_up[seat]))
+        out.print(f"seat {seat} ({line_up[seat].name}): {table.events[-1].text}", highlight=False)
+    out.print(f"{table.seen(0)}\nscores {table.scores}", highlight=False)
+    out.rule("Matches over the same deals with seats exchanged")
+    for pair in (("honest", "threshold"), ("honest", "random"), ("threshold", "random")):
+        out.print(_one_line(match(game, *pair, games=4000)), highlight=False)
+    out.rule("Speed of the rules, random play")
+    for threads in sorted({1, lanes()}):
+        speed = wander_speed(Batch(game, 4096, threads=threads))
+        out.print(f"{threads} thread(s): {speed / 1e6:.1f} million plies a second", highlight=False)
+    out.print("\nNow you: [bold].venv/bin/kibitz play liars_dice[/bold]")

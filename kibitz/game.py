@@ -1,0 +1,619 @@
+"""The contract between a game and everything that plays it. Read this first.
+
+A game is a name, a `Shape` (how large its record, its view and its lists of actions are) and a
+dozen small functions over one flat record. The functions below named `turn`, `play`, `observe` ...
+are the same names seen from upstairs: given a record they run the rule of whichever game the record
+belongs to, interpreted or compiled. Search and batches use them and so know no game.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import functools
+import hashlib
+import inspect
+import itertools
+import json
+import textwrap
+import types as pytypes
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numba
+import numpy as np
+from numba import from_dtype
+from numba import types as nbtypes
+from numba.core import cgutils
+from numba.extending import intrinsic, overload
+
+from .chance import below, pick
+from .compiled import Function, caller_module, edition, kernel, rule
+
+__all__ = ["CHANCE", "OVER", "Game", "Options", "Shape", "kernel", "layout", "record", "rule"]
+
+CHANCE = -1  # `turn`: nobody's move; a die is thrown or a card drawn
+OVER = -2  # `turn`: the game has ended
+
+State = Any  # an np.record of the game's dtype
+View = Any  # an np.record of the game's view dtype
+
+
+class GameError(ValueError):
+    """Something a caller can mend; the message says what and how."""
+
+
+class OptionError(GameError):
+    """An option that the game does not have or a value that it cannot take."""
+
+
+class NotationError(GameError):
+    """A text that is no position or no action."""
+
+
+# Records ---------------------------------------------------------------------------------------
+
+
+def record(name: str, *fields: tuple[Any, ...]) -> np.dtype[Any]:
+    """The dtype of a game's state: `record("kuhn", ("card", np.int8, 2), ("length", np.int8))`.
+
+    Fields are sorted widest first and a named tail fills up to 8 bytes, so there are no gaps and
+    equal states are equal bytes. A tag field keeps any two games from sharing a type.
+    """
+    tag = f"tag_{name}" + (f"_{own}" if (own := edition(caller_module())) else "")
+    every = [*fields, (tag, np.uint8)]
+    for told in every:
+        _check_field(name, told)
+    every.sort(key=lambda told: -np.dtype(told[1]).itemsize)
+    used = np.dtype(every).itemsize
+    if used % 8:
+        every.append(("tail", np.uint8, (-used % 8,)))
+    flat = np.dtype(every, align=True)
+    assert flat.itemsize == sum(flat[n].itemsize for n in flat.names or ()), "a record with gaps"
+    return np.dtype((np.record, flat))
+
+
+def layout(*fields: tuple[str, Any]) -> np.dtype[Any]:
+    """The dtype of a view: float32 numbers in the order written, `layout(("card", 3))`."""
+    told = [(name, np.float32, shape) for name, shape in fields]
+    for each in told:
+        _check_field("a view", each)
+    return np.dtype((np.record, told))
+
+
+def _check_field(owner: str, told: tuple[Any, ...]) -> None:
+    name, kind = told[0], np.dtype(told[1])
+    if hasattr(np.ndarray, name) or hasattr(np.record, name) or not name.isidentifier():
+        raise GameError(f"{owner}: a field cannot be called {name!r}, NumPy uses that name")
+    if kind.kind not in "iuf":
+        raise GameError(f"{owner}: field {name!r} is {kind}; use integers (0 and 1 for no and yes)")
+
+
+# Options ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be chosen about a game. Subclass with annotated fields and a docstring for each.
+
+    Fields are int, bool, tuple[int, ...] or Literal texts. `start` gets them as a record of numbers
+    in which a Literal is its position.
+    """
+
+    def __post_init__(self) -> None:
+        for name, kind in _kinds(type(self)).items():
+            value = getattr(self, name)
+            if not _fits(value, kind):
+                raise OptionError(f"{name}={value!r}: {name} is {_wanted(kind)}")
+        self.check()
+
+    def check(self) -> None:
+        """Refuse, by `OptionError`, values that are of the right type and still make no game."""
+
+    def numbers(self) -> State:
+        """The options as one record for `start`."""
+        fields, values = [], []
+        for name, kind in _kinds(type(self)).items():
+            value = getattr(self, name)
+            if typing.get_origin(kind) is Literal:
+                value = typing.get_args(kind).index(value)
+            fields.append(
+                (name, np.int64, len(value)) if isinstance(value, tuple) else (name, np.int64)
+            )
+            values.append(value)
+        if not fields:
+            fields, values = [("none", np.int64)], [0]
+        made = np.zeros(1, np.dtype((np.record, fields)))
+        made[0] = tuple(values)
+        return made[0]
+
+    @classmethod
+    def help(cls, name: str) -> str:
+        """What an option means: the docstring under its field."""
+        tree = ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+        assert isinstance(tree, ast.ClassDef)
+        for line, under in itertools.pairwise(tree.body):
+            if isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == name:
+                return str(ast.literal_eval(ast.unparse(under)))
+        return ""
+
+    @classmethod
+    def read(cls, texts: Mapping[str, Any]) -> Options:
+        """Options from names and texts, as typed at a prompt; other values pass as they are."""
+        kinds = _kinds(cls)
+        for name in texts:
+            if name not in kinds:
+                has = ", ".join(kinds) or "none"
+                raise OptionError(f"there is no option {name!r}; this game has: {has}")
+        return cls(
+            **{n: _read(n, v, kinds[n]) if isinstance(v, str) else v for n, v in texts.items()}
+        )
+
+
+def _kinds(options: type[Options]) -> dict[str, Any]:
+    hints = typing.get_type_hints(options)
+    return {f.name: hints[f.name] for f in dataclasses.fields(options)}
+
+
+def _fits(value: Any, kind: Any) -> bool:
+    if typing.get_origin(kind) is Literal:
+        return value in typing.get_args(kind)
+    if typing.get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_fits(each, int) for each in value)
+    return type(value) is kind
+
+
+def _wanted(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "one of " + ", ".join(typing.get_args(kind))
+    if typing.get_origin(kind) is tuple:
+        return "whole numbers separated by commas, such as 5,5"
+    return {int: "a whole number", bool: "true or false"}[kind]
+
+
+def _read(name: str, text: str, kind: Any) -> Any:
+    text = text.strip().lower()
+    try:
+        if typing.get_origin(kind) is tuple:
+            return tuple(int(part) for part in text.split(","))
+        if kind is bool:
+            return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
+                text
+            ]
+        return int(text) if kind is int else text
+    except (ValueError, KeyError):
+        raise OptionError(f"{name}={text!r}: {name} is {_wanted(kind)}") from None
+
+
+# A game ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shape:
+    """How large a game is, under given options."""
+
+    seats: int
+    num_actions: int  # actions are the integers below this
+    num_outcomes: int  # chance outcomes likewise
+    state: np.dtype[Any]
+    view: np.dtype[Any]
+    max_legal: int = 0  # most actions legal at once, where that is far below num_actions
+
+
+@rule
+def same_label(s, action):
+    """The label of an action whose number everybody may know."""
+    return action
+
+
+@rule
+def nothing_hidden(s, seat, rng):
+    """The re-deal of a game without secrets."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Game:
+    """A game with its options chosen. A game's file ends with one, called GAME, under the defaults.
+
+    `bind(dice=(4, 5))` is the same game under other options. Attributes named like the functions of
+    this module are the game's own rules; call them with plain ints.
+    """
+
+    name: str
+    version: int  # of the rules and the view: a network remembers it
+    shape: Shape | Callable[[Any], Shape]
+    start: Function
+    turn: Function
+    actions: Function
+    play: Function
+    score: Function
+    observe: Function
+    known: Function
+    odds: Function
+    roll: Function = field(default_factory=lambda: roll_by_odds)
+    redeal: Function = nothing_hidden
+    label: Function = same_label
+    margin: Function | None = None  # card points and the like; the score where there is none
+    text: Function = field(default_factory=lambda: fields_text)
+    parse: Function = field(default_factory=lambda: parse_fields)
+    seen: Function = field(default_factory=lambda: view_text)
+    action_text: Function = lambda s, action: str(action)
+    parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
+    options: Options = Options()
+    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    players: Mapping[str, Function] = field(default_factory=dict)  # choose(s, seat, rng) by name
+    next_round: Function | None = None  # match play in rounds, see arena.match
+    open_spiel: Function | None = None  # options -> the text that loads the same game there
+    score_range: tuple[float, float] = (-1.0, 1.0)
+    zero_sum: bool = True
+    perfect_recall: bool = False  # whether the view tells all that the seat ever saw
+
+    sizes: Shape = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        sizes = self.shape if isinstance(self.shape, Shape) else self.shape(self.options)
+        object.__setattr__(self, "sizes", sizes)
+        _register(self)
+
+    def bind(self, **options: Any) -> Game:
+        """This game under other options; texts such as "4,5" are read."""
+        if preset := options.pop("preset", None):
+            if preset not in self.presets:
+                has = ", ".join(self.presets) or "none"
+                raise OptionError(f"{self.name} has no preset {preset!r}; it has: {has}")
+            options = {**self.presets[preset], **options}
+        now = {f.name: getattr(self.options, f.name) for f in dataclasses.fields(self.options)}
+        return dataclasses.replace(self, options=type(self.options).read({**now, **options}))
+
+    # what the game is
+
+    @property
+    def seats(self) -> int:
+        return self.sizes.seats
+
+    @property
+    def num_actions(self) -> int:
+        return self.sizes.num_actions
+
+    @property
+    def num_outcomes(self) -> int:
+        return self.sizes.num_outcomes
+
+    @property
+    def max_legal(self) -> int:
+        return self.sizes.max_legal or self.sizes.num_actions
+
+    @property
+    def state(self) -> np.dtype[Any]:
+        return self.sizes.state
+
+    @property
+    def view(self) -> np.dtype[Any]:
+        return self.sizes.view
+
+    @property
+    def view_size(self) -> int:
+        return self.view.itemsize // 4
+
+    def describe(self) -> dict[str, Any]:
+        """All that must agree between a saved network or record and this game."""
+        return {
+            "name": self.name,
+            "version": self.version,
+            "options": dataclasses.asdict(self.options),
+            "view": [[n, list(self.view[n].shape)] for n in self.view.names or ()],
+            "actions": self.num_actions,
+        }
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits of `describe`."""
+        told = json.dumps(self.describe(), sort_keys=True).encode()
+        return hashlib.sha256(told).hexdigest()[:16]
+
+    # one state at a time, for tables and tests; `batch` is for many
+
+    def fresh(self) -> State:
+        """The table before anything happened."""
+        s = np.zeros(1, self.state)[0]
+        self.start(s, self.options.numbers())
+        return s
+
+    def copy(self, s: State) -> State:
+        """A state that no longer shares anything with `s`."""
+        twin = np.zeros(1, self.state)
+        twin[0] = s
+        return twin[0]
+
+    def legal(self, s: State) -> list[int]:
+        """The legal actions of the seat to move."""
+        out = np.zeros(self.max_legal, np.int16)
+        return [int(a) for a in out[: self.actions(s, out)]]
+
+    def moves(self, s: State) -> list[int]:
+        """What can happen next: legal actions, possible outcomes, or nothing at the end."""
+        who = self.turn(s)
+        if who == OVER:
+            return []
+        return (
+            [o for o, p in enumerate(self.chances(s)) if p > 0] if who == CHANCE else self.legal(s)
+        )
+
+    def chances(self, s: State) -> list[float]:
+        """The probability of every outcome at a chance move."""
+        out = np.zeros(self.num_outcomes, np.float64)
+        self.odds(s, out)
+        return [float(p) for p in out]
+
+    def scores(self, s: State) -> list[float]:
+        """What each seat got, once the game is over."""
+        if self.turn(s) != OVER:
+            raise GameError(
+                f"{self.name}: the game is not over, nobody has won yet: {self.text(s)}"
+            )
+        out = np.zeros(self.seats, np.float32)
+        self.score(s, out)
+        return [float(x) for x in out]
+
+    def look(self, s: State, seat: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """What one seat sees, as the numbers a network would get. [view_size]"""
+        view = np.zeros(1, self.view)
+        self.observe(s, self.seat(seat), view[0])
+        return view.view(np.float32).reshape(-1)
+
+    def seat(self, seat: int) -> int:
+        """`seat` itself, once it is known to be one."""
+        if not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.seats:
+            raise GameError(f"{self.name} has the seats 0 to {self.seats - 1}, not {seat!r}")
+        return int(seat)
+
+    def read(self, text: str) -> State:
+        """The position that `text` tells: the inverse of `text`."""
+        s = self.fresh()
+        self.parse(s, text)
+        return s
+
+    def read_action(self, s: State, text: str) -> int:
+        """The legal action that `text` names, in any case and with any blanks."""
+        if self.parse_action is not None:
+            return int(self.parse_action(s, text))
+        told = squeezed(text)
+        for action in self.moves(s):
+            if squeezed(self.action_text(s, action)) == told:
+                return action
+        raise NotationError(f"{text!r} is not an action here; there are: {self.choices(s)}")
+
+    def choices(self, s: State) -> str:
+        """The legal actions (or possible outcomes) as one line of text."""
+        return ", ".join(self.action_text(s, a) for a in self.moves(s))
+
+
+def squeezed(text: str) -> str:
+    """Lower case, no blanks: how input of people is compared."""
+    return "".join(text.lower().split())
+
+
+# The names, overloaded by record type ----------------------------------------------------------
+
+_GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
+_PLAYERS: dict[Any, Function] = {}  # likewise, by the dtype of a player's token
+
+
+def _register(game: Game) -> None:
+    other = _GAMES.get(game.state)
+    if other is not None and other.play is not game.play:
+        raise GameError(f"two games have the same record, {game.name!r}: give one another name")
+    _GAMES[game.state] = _GAMES[from_dtype(game.state)] = game
+    for name, choose_ in {"random": at_random, **game.players}.items():
+        token_type = token(game, name).dtype
+        _PLAYERS[token_type] = _PLAYERS[from_dtype(token_type)] = choose_
+
+
+def game_of(s: Any) -> Game:
+    """The game that a record, or the numba type of one, belongs to."""
+    return _GAMES[getattr(s, "dtype", s)]
+
+
+def token(game: Game, player: str) -> State:
+    """A record whose type alone says which compiled player is meant."""
+    tag = (game.state.names or ())[-1 if "tail" not in (game.state.names or ()) else -2]
+    return np.zeros(1, np.dtype((np.record, [(f"{player}_of_{tag}", np.int64)])))[0]
+
+
+def overloaded(stub: Function) -> Function:
+    """Make `stub` mean, for a record, the rule of the same name of that record's game."""
+    name = stub.__name__
+
+    @functools.wraps(stub)
+    def interpreted(s: State, *rest: Any) -> Any:
+        return getattr(game_of(s), name)(s, *rest)
+
+    def typed(s, *rest):
+        if s not in _GAMES:
+            return None
+        function = getattr(_GAMES[s], name)
+        return lambda s, *rest: function(s, *rest)
+
+    overload(interpreted)(typed)
+    return interpreted
+
+
+@overloaded
+def start(s: State, options: State) -> None:
+    """Set the table before anything happened. Draws nothing: deals are chance moves."""
+
+
+@overloaded
+def turn(s: State) -> int:
+    """The seat to move, CHANCE or OVER."""
+
+
+@overloaded
+def odds(s: State, out: Any) -> None:
+    """At CHANCE: the probability of every outcome. out: float64 [num_outcomes]"""
+
+
+@overloaded
+def roll(s: State, rng: Any) -> int:
+    """At CHANCE: draw one outcome, play it and return it."""
+
+
+@overloaded
+def actions(s: State, out: Any) -> int:
+    """Write the legal actions in ascending order and return how many. out: int16 [max_legal]"""
+
+
+@overloaded
+def play(s: State, action: int) -> None:
+    """An action of the seat to move or, at CHANCE, an outcome. Checks nothing."""
+
+
+@overloaded
+def score(s: State, out: Any) -> None:
+    """At OVER: what each seat got. out: float32 [seats]"""
+
+
+@overloaded
+def observe(s: State, seat: int, view: View) -> None:
+    """Write what the seat sees: every position of the view that can ever be non-zero."""
+
+
+@overloaded
+def redeal(s: State, seat: int, rng: Any) -> None:
+    """Replace what the seat cannot know by something equally possible."""
+
+
+@overloaded
+def known(s: State, seat: int) -> int:
+    """A 64-bit hash of what the seat knows, never 0: the name of its information set."""
+
+
+@overloaded
+def label(s: State, action: int) -> int:
+    """What everybody sees of an action: its name independent of the hidden deal."""
+
+
+def choose(who: State, s: State, seat: int, rng: Any) -> int:
+    """The action of the compiled player that the token `who` stands for."""
+    return int(_PLAYERS[who.dtype](s, seat, rng))
+
+
+@overload(choose)
+def _choose(who, s, seat, rng):
+    if who not in _PLAYERS:
+        return None
+    function = _PLAYERS[who]
+    return lambda who, s, seat, rng: function(s, seat, rng)
+
+
+# Room for lists inside compiled code ------------------------------------------------------------
+
+
+def room(kind: Any, size_of: Callable[[Game], int]) -> Any:
+    """A function of a record that gives an empty list on the stack, as long as its game needs.
+
+    The length is part of the record's type, so a GPU thread can have the list in its own memory. It
+    is an intrinsic because numba lets no function return an array of its own on a GPU.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda s: np.empty(size_of(game_of(s)), kind)
+    listed = nbtypes.Array(from_dtype(np.dtype(kind)), 1, "C")
+
+    @intrinsic
+    def on_the_stack(typing_context, s):
+        size = size_of(game_of(s))
+
+        def generate(context, builder, signature, args):
+            item = context.get_value_type(listed.dtype)
+            data = cgutils.alloca_once(builder, item, size=context.get_constant(nbtypes.intp, size))
+            array = context.make_array(listed)(context, builder)
+            width = context.get_abi_sizeof(item)
+            context.populate_array(
+                array,
+                data=data,
+                shape=[context.get_constant(nbtypes.intp, size)],
+                strides=[context.get_constant(nbtypes.intp, width)],
+                itemsize=context.get_constant(nbtypes.intp, width),
+                meminfo=None,
+            )
+            return array._getvalue()
+
+        return listed(s), generate
+
+    return on_the_stack
+
+
+room_for_actions = room(np.int16, lambda game: game.max_legal)
+room_for_odds = room(np.float64, lambda game: game.num_outcomes)
+
+
+@rule
+def at_random(s, seat, rng):
+    """The player that every game has: any legal action."""
+    legal = room_for_actions(s)
+    return legal[below(rng, actions(s, legal))]
+
+
+@rule
+def roll_by_odds(s, rng):
+    """Chance as `odds` tells it: what a game gets that does not write its own `roll`."""
+    chances = room_for_odds(s)
+    odds(s, chances)
+    outcome = pick(rng, chances)
+    play(s, outcome)
+    return outcome
+
+
+# Notation that every game has -------------------------------------------------------------------
+
+
+def fields_text(s: State) -> str:
+    """A position as its fields: "card=0,2 bets=1,0,0 length=1"."""
+    told = []
+    for name in _told_fields(s):
+        values = np.asarray(s[name]).reshape(-1)
+        told.append(f"{name}={','.join(str(v) for v in values)}")
+    return " ".join(told)
+
+
+def parse_fields(s: State, text: str) -> None:
+    """The inverse of `fields_text`; a field left out stays as it was."""
+    for part in text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split():
+        name, _, values = part.partition("=")
+        if name not in _told_fields(s):
+            has = ", ".join(_told_fields(s))
+            raise NotationError(f"{part!r}: there is no field {name!r}; there are {has}")
+        shape, kind = s.dtype[name].shape, s.dtype[name].base
+        try:
+            s[name] = np.array(values.split(","), kind).reshape(shape)
+        except (ValueError, OverflowError):
+            raise NotationError(f"{part!r}: {name} is {kind} {list(shape)}") from None
+
+
+def _told_fields(s: State) -> Sequence[str]:
+    return [n for n in s.dtype.names or () if n != "tail" and not n.startswith("tag_")]
+
+
+def view_text(s: State, seat: int) -> str:
+    """The table as one seat sees it, in words: the parts of its view that are not zero."""
+    view = np.zeros(1, game_of(s).view)
+    observe(s, seat, view[0])
+    lines = []
+    for name in view.dtype.names or ():
+        values = view[name][0]
+        where = [",".join(map(str, at)) for at in np.argwhere(values)]
+        told = [
+            w if v == 1 else f"{w}:{v:g}" for w, v in zip(where, values[values != 0], strict=True)
+        ]
+        lines.append(f"{name}: {' '.join(told) or '-'}")
+    return "\n".join(lines)
+
+
+def module_game(module: pytypes.ModuleType) -> Game:
+    """The GAME that a module of rules ends with."""
+    game = getattr(module, "GAME", None)
+    if not isinstance(game, Game):
+        raise GameError(f"{module.__file__} does not end with GAME = Game(...)")
+    return game

@@ -1,0 +1,89 @@
+"""The games: one file or folder of rules each, ending with GAME. There is no list to edit."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import importlib
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..game import Game
+
+FOLDER = Path(__file__).parent
+
+
+def names() -> list[str]:
+    """The games in the package, without loading any."""
+    found = [f.stem for f in FOLDER.glob("*.py")] + [
+        f.parent.name for f in FOLDER.glob("*/__init__.py")
+    ]
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def summary(name: str) -> str:
+    """The first line of a game's rulebook, without loading the game."""
+    file = FOLDER / f"{name}.py"
+    source = file if file.exists() else FOLDER / name / "__init__.py"
+    told = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or name
+    return told.splitlines()[0]
+
+
+def load(name: str | Path, **options: Any) -> Game:
+    """A game by its name, or by the path of its file or folder, with its options chosen.
+
+    >>> load("liars_dice", dice=(4, 5)).num_actions
+    55
+    """
+    from ..game import module_game
+
+    game = module_game(module(name))
+    return game.bind(**options) if options else game
+
+
+def module(name: str | Path) -> ModuleType:
+    """The module of a game: `module("liars_dice").decode`."""
+    path = Path(name)
+    if path.suffix == ".py" or path.is_dir() or len(path.parts) > 1:
+        return _outside(path)
+    told = str(name).lower().replace("-", "_")
+    if told not in names():
+        from ..game import GameError
+
+        near = difflib.get_close_matches(told, names(), 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
+        yours = f"A game of yours is named by its file, ./{told}.py"
+        raise GameError(f"there is no game {str(name)!r}; {hint} {yours}")
+    return importlib.import_module(f"{__name__}.{told}")
+
+
+def _outside(path: Path) -> ModuleType:
+    """Import a game from a file or folder that is not in the package, anew when it has changed."""
+    from ..compiled import adopt, digest
+    from ..game import GameError
+
+    file = path / "__init__.py" if path.is_dir() else path
+    if not file.is_file():
+        raise GameError(f"there is no game file {str(path)!r}")
+    sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    name = f"kibitz_outside_{digest(sources, str(path.resolve()))}_{path.stem}"
+    if name in sys.modules:
+        return sys.modules[name]
+    inner = [str(path)] if path.is_dir() else None
+    spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inner)
+    assert spec is not None and spec.loader is not None
+    made = importlib.util.module_from_spec(spec)
+    sys.modules[name] = made
+    adopt(name, sources)
+    try:
+        spec.loader.exec_module(made)
+    except Exception as error:
+        del sys.modules[name]
+        if isinstance(error, GameError):
+            raise
+        raise GameError(f"{path}: {type(error).__name__}: {error}") from error
+    return made

@@ -1,0 +1,145 @@
+"""Somebody who sits down: what a seat may know goes in, an action comes out.
+
+A player is asked about many tables at once and never gets a state. It gets a `Sight`: the view, the
+legal actions, and tables it may imagine. A sight is made from re-dealt copies, so the truth is not
+in it, however hard one looks.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from .batch import Batch
+from .game import Game, GameError
+
+
+class PlayerError(GameError):
+    """A player's name that means nobody, or an option it does not have."""
+
+
+class Sight:
+    """What the seats to move at some tables may know.
+
+    seats: who is asked, by table [n]. rngs: a chance stream a table for the player's own use [n].
+    """
+
+    def __init__(self, game: Game, states: Any, seats: Any, rngs: Any) -> None:
+        self.game = game
+        self.seats = np.ascontiguousarray(seats, np.int64)
+        self.rngs = np.array(rngs)
+        self._tables = Batch.of(game, np.array(states), self.rngs)
+        self._tables.redeal(self.seats, self.rngs)
+
+    def __len__(self) -> int:
+        return len(self.seats)
+
+    @cached_property
+    def views(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """What a network would get. float32 [n, view_size]"""
+        return np.asarray(self._tables.observe(self.seats))
+
+    @cached_property
+    def actions(self) -> list[list[int]]:
+        """The legal actions, ascending, by table."""
+        listed, counts = self._tables.actions()
+        return [[int(a) for a in row[:n]] for row, n in zip(listed, counts, strict=True)]
+
+    def imagine(self) -> Any:
+        """A table each that could be the real one, drawn with the player's stream. records [n]"""
+        copies = self._tables.states.copy()
+        Batch.of(self.game, copies, self.rngs).redeal(self.seats, self.rngs)
+        return copies
+
+    def told(self, i: int) -> str:
+        """Table i in words, as the seat sees it."""
+        return str(self.game.seen(self._tables.states[i], int(self.seats[i])))
+
+    def action_text(self, i: int, action: int) -> str:
+        """An action at table i in words."""
+        return str(self.game.action_text(self._tables.states[i], action))
+
+    def read_action(self, i: int, text: str) -> int:
+        """The action at table i that somebody has typed."""
+        return self.game.read_action(self._tables.states[i], text)
+
+    def ask(self, compiled: str) -> Any:
+        """What a compiled player of the game would do at every table. int64 [n]"""
+        return self._tables.choose(compiled, self.seats, self.rngs)
+
+
+class Player(Protocol):
+    """Anything with a name that answers a sight with an action a table."""
+
+    name: str
+
+    def choose(self, sight: Sight) -> Any:
+        """Legal actions, one a table. integers [n]"""
+
+
+class Compiled:
+    """A player that the game's own file brings along, or `random`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def choose(self, sight: Sight) -> Any:
+        return sight.ask(self.name)
+
+
+Factory = Callable[..., Player]
+REGISTRY: dict[str, Factory] = {}  # by name: called with the game and the options in the text
+
+
+def register(name: str) -> Callable[[Factory], Factory]:
+    """Name a kind of player: the text `mcts:sims=200` calls the factory of `mcts` with sims="200"."""
+
+    def keep(factory: Factory) -> Factory:
+        REGISTRY[name] = factory
+        return factory
+
+    return keep
+
+
+def names(game: Game) -> list[str]:
+    """Who can sit down at this game."""
+    return ["random", *game.players, *REGISTRY]
+
+
+def player(text: str, game: Game) -> Player:
+    """The player that a short text names: "honest", "mcts:sims=200".
+
+    >>> from kibitz.games import load
+    >>> player("Honest", load("liars_dice")).name
+    'honest'
+    """
+    name, _, told = text.strip().lower().partition(":")
+    options = _options(text, told)
+    if name == "random" or name in game.players:
+        if options:
+            raise PlayerError(f"{text!r}: {name} has no options")
+        return Compiled(name)
+    if name not in REGISTRY:
+        raise PlayerError(
+            f"{game.name} has no player {name!r}; there are: {', '.join(names(game))}"
+        )
+    factory = REGISTRY[name]
+    try:
+        inspect.signature(factory).bind(game, **options)
+    except TypeError as error:
+        raise PlayerError(f"{text!r}: {name}: {error}") from None
+    return factory(game, **options)
+
+
+def _options(text: str, told: str) -> dict[str, str]:
+    options = {}
+    for part in filter(None, told.split(",")):
+        key, equals, value = part.partition("=")
+        if not equals:
+            raise PlayerError(f"{text!r}: {part!r} should be like sims=200")
+        options[key.strip()] = value.strip()
+    return options

@@ -1,0 +1,106 @@
+"""Playing in the terminal: the table as your seat sees it, a prompt, and a hint when you ask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table as Grid
+
+from .arena.table import Table
+from .game import Game, GameError
+from .players import Player
+
+HELP = "Type an action, 'hint' for advice, '?' for the list of actions, 'quit' to leave."
+
+
+class LeftTheTable(Exception):
+    """The person has had enough."""
+
+
+class Person:
+    """Somebody at the keyboard, with a player to ask for hints."""
+
+    name = "you"
+
+    def __init__(self, console: Console, adviser: Player, ask: Callable[[str], str]) -> None:
+        self.console, self.adviser, self.ask = console, adviser, ask
+
+    def move(self, table: Table) -> None:
+        """Show the table, then ask until there is an action that can be played."""
+        seat = table.turn
+        self.console.print(Panel(table.seen(seat), title=f"{table.game.name}, seat {seat}"))
+        self.console.print(actions_grid(table.choices))
+        while True:
+            try:
+                text = self.ask("Your move: ").strip()
+            except (EOFError, KeyboardInterrupt):
+                raise LeftTheTable from None
+            if self._done(table, text):
+                return
+
+    def _done(self, table: Table, text: str) -> bool:
+        match text.lower():
+            case "":
+                self.console.print(HELP)
+            case "?" | "help":
+                self.console.print(actions_grid(table.choices))
+            case "quit" | "exit" | "q":
+                raise LeftTheTable
+            case "hint":
+                advice = table.choices[table.actions.index(table.ask(self.adviser))]
+                self.console.print(f"{self.adviser.name} would play [bold]{advice}[/bold]")
+            case _:
+                try:
+                    table.play(text)
+                    return True
+                except GameError as error:
+                    self.console.print(f"[red]{str(error).splitlines()[0]}[/red]")
+        return False
+
+
+def actions_grid(choices: Sequence[str]) -> Grid:
+    """The legal actions in as many columns as they fill nicely."""
+    columns = min(10, len(choices))
+    grid = Grid.grid(padding=(0, 2))
+    for start in range(0, len(choices), columns):
+        grid.add_row(*choices[start : start + columns])
+    return grid
+
+
+def play_game(
+    game: Game, person: Person, others: Sequence[Player], seat: int, seed: int
+) -> list[Table]:
+    """Play a game, or a whole match where it has rounds; the tables, with their records."""
+    line_up: list[Player | Person] = list(others)
+    line_up.insert(game.seat(seat), person)
+    person.console.print(HELP)
+    tables: list[Table] = []
+    while True:
+        table = Table(game, seed=seed, index=len(tables))
+        tables.append(table)
+        _play_round(table, line_up, person)
+        after = game.next_round(game.options, table.scores) if game.next_round else None
+        if after is None:
+            return tables
+        game = replace(game, options=after[0])
+        line_up = [line_up[k] for k in after[1]]
+
+
+def _play_round(table: Table, line_up: list[Player | Person], person: Person) -> None:
+    mine = line_up.index(person)
+    while not table.over:
+        seat, mover = table.turn, line_up[table.turn]
+        if isinstance(mover, Person):
+            mover.move(table)
+        else:
+            action = table.ask(mover)
+            said = table.choices[table.actions.index(action)]
+            table.play(action)
+            person.console.print(f"Seat {seat} ({mover.name}): [bold]{said}[/bold]")
+    person.console.print(Panel(table.seen(mine), title="The end"))
+    score = table.scores[mine]
+    told = "You win" if score > 0 else "You lose" if score < 0 else "A draw"
+    person.console.print(f"[bold]{told}[/bold] ({score:+g}).")

@@ -1,0 +1,66 @@
+"""What the tests share: oracles, published networks, and a small game from outside the package.
+
+It imports neither kibitz nor anything optional, so that it also works where little is installed.
+"""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ORACLES = Path(os.environ.get("KIBITZ_ORACLES") or HERE / "oracles")
+COIN = HERE / "games" / "coin.py"
+
+collect_ignore = ["games"]  # games are loaded by path, as a user would
+
+
+@pytest.fixture(scope="session")
+def oracles():
+    """The folder with what independent engines say: KIBITZ_ORACLES, or our copy."""
+    assert ORACLES.is_dir(), f"there is no folder of oracles {ORACLES}"
+    return ORACLES
+
+
+@pytest.fixture(scope="session")
+def models():
+    """The folder of published networks: KIBITZ_MODELS. They are not ours to ship."""
+    told = os.environ.get("KIBITZ_MODELS")
+    if not told:
+        pytest.skip("KIBITZ_MODELS is not set: it names the folder of the published networks")
+    assert Path(told).is_dir(), f"KIBITZ_MODELS={told} is not a folder"
+    return Path(told)
+
+
+@pytest.fixture(scope="session")
+def coin():
+    """A game of one file outside the package that writes no more than it must."""
+    from kibitz import games
+
+    return games.load(COIN)
+
+
+def pytest_generate_tests(metafunc):
+    """A test marked oracle("liars_dice", "cases") that takes `oracle_case` gets them one by one."""
+    if "oracle_case" in metafunc.fixturenames:
+        mark = metafunc.definition.get_closest_marker("oracle")
+        file, part = mark.args
+        try:
+            cases = json.loads((ORACLES / f"{file}.json").read_text(encoding="utf-8"))[part]
+            assert cases, f"{ORACLES / file}.json has no {part}"
+        except Exception as error:  # one test that fails is better than none that run
+            cases = [error]
+        ids = [f"{file}-{_case_id(i, case)}" for i, case in enumerate(cases)]
+        metafunc.parametrize("oracle_case", cases, ids=ids, indirect=True)
+
+
+def _case_id(i, case):
+    return case.get("id", i) if isinstance(case, dict) else type(case).__name__
+
+
+@pytest.fixture
+def oracle_case(request):
+    if isinstance(request.param, Exception):
+        pytest.fail(f"no oracle cases: {request.param!r}")
+    return request.param
