@@ -11,11 +11,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
+import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from numba.core.errors import NumbaPerformanceWarning
 
 from .chance import below, streams
 from .compiled import RULES, Function, kernel, rule, widen_integers
@@ -238,6 +240,8 @@ def cuda_module() -> Any:
         from numba import cuda
     except ImportError:
         raise GameError('a GPU needs numba-cuda: pip install "kibitz[gpu]"') from None
+    # A small batch leaves most of the GPU idle; whoever asks for one knows that.
+    warnings.filterwarnings("ignore", "Grid size", NumbaPerformanceWarning)
     return cuda
 
 

@@ -175,9 +175,9 @@ def check(
     """Hold a game to the contract: every promise, with what broke it."""
     from .check import check as promises
 
-    games_ = {"games": 20} if quick else {}
+    settings: dict[str, Any] = {"games": 20} if quick else {}
     results = []
-    for result in promises(name, options=_options(option), seed=seed, device=device, **games_):
+    for result in promises(name, options=_options(option), seed=seed, device=device, **settings):
         results.append(result)
         if not as_json:
             mark = "[green]kept  [/green]" if result.passed else "[red]BROKEN[/red]"

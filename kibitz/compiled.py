@@ -41,6 +41,18 @@ RULES: list[Any] = []  # every compiled function, so that `batch` can prepare th
 warnings.simplefilter("ignore", numba.core.errors.NumbaExperimentalFeatureWarning)
 
 
+@functools.cache
+def _lasting_name(record: types.Record) -> tuple[str, tuple[()]]:
+    return "Record_" + hashlib.sha256(str(record).encode()).hexdigest()[:16], ()
+
+
+# The linker knows a compiled function by its name and the names of its argument types. numba names
+# a record by a number it hands out anew in each process, so that code cached by two processes for
+# two records can carry the same name, and whichever is loaded first would run for both. Naming
+# records by what is in them makes equal names mean equal code.
+types.Record.mangling_args = property(_lasting_name)
+
+
 def rule(function: Function) -> Function:
     """Compile a rule: it runs in the debugger (NUMBA_DISABLE_JIT=1), on a CPU core and on a GPU.
 

@@ -75,6 +75,11 @@ def record(name: str, *fields: tuple[Any, ...]) -> np.dtype[Any]:
     return np.dtype((np.record, flat))
 
 
+def _tag(state: np.dtype[Any]) -> str:
+    """The field that tells a game's record from all others."""
+    return next(name for name in state.names or () if name.startswith("tag_"))
+
+
 def layout(*fields: tuple[str, Any]) -> np.dtype[Any]:
     """The dtype of a view: float32 numbers in the order written, `layout(("card", 3))`."""
     told = [(name, np.float32, shape) for name, shape in fields]
@@ -199,7 +204,17 @@ class Shape:
     num_outcomes: int  # chance outcomes likewise
     state: np.dtype[Any]
     view: np.dtype[Any]
-    max_legal: int = 0  # most actions legal at once, where that is far below num_actions
+    max_legal: int = 0  # room for the legal actions; num_actions unless told
+
+    def __post_init__(self) -> None:
+        """Write into the record's tag the sizes that compiled code takes from its type."""
+        legal = self.max_legal or self.num_actions
+        tag = f"{_tag(self.state)}_{legal}_{self.num_outcomes}"
+        fields = [
+            (tag if n == _tag(self.state) else n, self.state[n]) for n in self.state.names or ()
+        ]
+        object.__setattr__(self, "state", np.dtype((np.record, fields)))
+        object.__setattr__(self, "max_legal", legal)
 
 
 @rule
@@ -238,7 +253,7 @@ class Game:
     margin: Function | None = None  # card points and the like; the score where there is none
     text: Function = field(default_factory=lambda: fields_text)
     parse: Function = field(default_factory=lambda: parse_fields)
-    seen: Function = field(default_factory=lambda: view_text)
+    seen: Function = None  # type: ignore[assignment]  # None: the view in words
     action_text: Function = lambda s, action: str(action)
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     options: Options = Options()
@@ -255,6 +270,8 @@ class Game:
     def __post_init__(self) -> None:
         sizes = self.shape if isinstance(self.shape, Shape) else self.shape(self.options)
         object.__setattr__(self, "sizes", sizes)
+        if self.seen is None or getattr(self.seen, "func", None) is view_text:
+            object.__setattr__(self, "seen", functools.partial(view_text, sizes.view))
         _register(self)
 
     def bind(self, **options: Any) -> Game:
@@ -265,7 +282,11 @@ class Game:
                 raise OptionError(f"{self.name} has no preset {preset!r}; it has: {has}")
             options = {**self.presets[preset], **options}
         now = {f.name: getattr(self.options, f.name) for f in dataclasses.fields(self.options)}
-        return dataclasses.replace(self, options=type(self.options).read({**now, **options}))
+        return self.under(type(self.options).read({**now, **options}))
+
+    def under(self, options: Options) -> Game:
+        """This game under exactly these options."""
+        return dataclasses.replace(self, options=options)
 
     # what the game is
 
@@ -283,7 +304,7 @@ class Game:
 
     @property
     def max_legal(self) -> int:
-        return self.sizes.max_legal or self.sizes.num_actions
+        return self.sizes.max_legal
 
     @property
     def state(self) -> np.dtype[Any]:
@@ -418,8 +439,8 @@ def game_of(s: Any) -> Game:
 
 def token(game: Game, player: str) -> State:
     """A record whose type alone says which compiled player is meant."""
-    tag = (game.state.names or ())[-1 if "tail" not in (game.state.names or ()) else -2]
-    return np.zeros(1, np.dtype((np.record, [(f"{player}_of_{tag}", np.int64)])))[0]
+    kind = np.dtype((np.record, [(f"{player}_of_{_tag(game.state)}", np.int64)]))
+    return np.zeros(1, kind)[0]
 
 
 def overloaded(stub: Function) -> Function:
@@ -434,7 +455,14 @@ def overloaded(stub: Function) -> Function:
         if s not in _GAMES:
             return None
         function = getattr(_GAMES[s], name)
-        return lambda s, *rest: function(s, *rest)
+
+        def implementation(s, *rest):
+            return function(s, *rest)
+
+        # The linker knows a function by this name and its types. Kernels from the disk cache are
+        # linked together, so two names that share types must not share this one.
+        implementation.__qualname__ = implementation.__name__ = f"{name}_of_a_record"
+        return implementation
 
     overload(interpreted)(typed)
     return interpreted
@@ -596,9 +624,9 @@ def _told_fields(s: State) -> Sequence[str]:
     return [n for n in s.dtype.names or () if n != "tail" and not n.startswith("tag_")]
 
 
-def view_text(s: State, seat: int) -> str:
+def view_text(layout: np.dtype[Any], s: State, seat: int) -> str:
     """The table as one seat sees it, in words: the parts of its view that are not zero."""
-    view = np.zeros(1, game_of(s).view)
+    view = np.zeros(1, layout)
     observe(s, seat, view[0])
     lines = []
     for name in view.dtype.names or ():

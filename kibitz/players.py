@@ -96,7 +96,7 @@ REGISTRY: dict[str, Factory] = {}  # by name: called with the game and the optio
 
 
 def register(name: str) -> Callable[[Factory], Factory]:
-    """Name a kind of player: the text `mcts:sims=200` calls the factory of `mcts` with sims="200"."""
+    """Name a kind of player: the text `mcts:sims=200` calls its factory with sims="200"."""
 
     def keep(factory: Factory) -> Factory:
         REGISTRY[name] = factory

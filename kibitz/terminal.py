@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from rich.console import Console
 from rich.panel import Panel
@@ -85,7 +84,7 @@ def play_game(
         after = game.next_round(game.options, table.scores) if game.next_round else None
         if after is None:
             return tables
-        game = replace(game, options=after[0])
+        game = game.under(after[0])
         line_up = [line_up[k] for k in after[1]]
 
 

@@ -93,17 +93,14 @@ def _commas(text: str) -> str:
 def game_type(rules: Game, defaults: Options) -> Any:
     """The `pyspiel.GameType`: what kind of game this is."""
     kind = pyspiel.GameType
-    chancy, open_to_all = rules.num_outcomes > 0, rules.redeal is nothing_hidden
+    chances, secrecy = kind.ChanceMode, kind.Information
+    hides = rules.redeal is not nothing_hidden
     return kind(
         short_name=f"kibitz_{rules.name}",
         long_name=f"{rules.name.replace('_', ' ').title()} (kibitz)",
         dynamics=kind.Dynamics.SEQUENTIAL,
-        chance_mode=kind.ChanceMode.EXPLICIT_STOCHASTIC
-        if chancy
-        else kind.ChanceMode.DETERMINISTIC,
-        information=kind.Information.PERFECT_INFORMATION
-        if open_to_all
-        else kind.Information.IMPERFECT_INFORMATION,
+        chance_mode=chances.EXPLICIT_STOCHASTIC if rules.num_outcomes else chances.DETERMINISTIC,
+        information=secrecy.IMPERFECT_INFORMATION if hides else secrecy.PERFECT_INFORMATION,
         utility=kind.Utility.ZERO_SUM if rules.zero_sum else kind.Utility.GENERAL_SUM,
         reward_model=kind.RewardModel.TERMINAL,
         max_num_players=rules.seats,
@@ -156,7 +153,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
         return MOST_MOVES if self.rules.num_outcomes else 0
 
     def make_py_observer(self, kind: Any = None, params: Any = None) -> SpielObserver | None:
-        """What a seat sees; None for its public or private part alone: a view does not tell which."""
+        """What a seat sees; None for its public or private part: a view does not tell which is."""
         kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             return None
@@ -211,9 +208,9 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
         return [exact(score) for score in self.rules.scores(self.s)]
 
     def _action_to_string(self, player: int, action: int) -> str:
-        if player != self.current_player():  # notation belongs to a position: here is none
-            return str(action)
-        return str(self.rules.action_text(self.s, int(action)))
+        # Words belong to what can happen here; OpenSpiel's messages also name what cannot.
+        here = self.rules.moves(self.s) if player == self.current_player() else ()
+        return str(self.rules.action_text(self.s, action)) if action in here else str(action)
 
     def __str__(self) -> str:
         return str(self.rules.text(self.s))

@@ -103,7 +103,6 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
             raise GameError(
                 f"{self.game.name}, {agent}: {action!r} is not legal; there are: {could}"
             )
-        self._cumulative_rewards[agent] = 0
         self.game.play(self.s, int(action))
         self._settle()
         self._accumulate_rewards()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -217,7 +217,7 @@ def play_series(
     while rounds:
         following: dict[Any, list[int]] = {}
         for options, some in rounds.items():
-            now = replace(game, options=options)
+            now = game.under(options)
             seated = np.take_along_axis(who[some], origin[some], 1)
             scores, tables[some], own[some] = play_out(
                 now, players, seated, tables[some], own[some]

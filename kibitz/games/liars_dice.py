@@ -99,7 +99,14 @@ def shape(options: LiarsDiceOptions) -> Shape:
         ("priv", max(options.dice) * sides + 2),  # own dice, unary by face; then whose hand it is
         ("pub", 2 * (bids + 2)),  # by seat: its bids, its call, whether it is to move
     )
-    return Shape(seats=2, num_actions=bids + 1, num_outcomes=sides, state=state, view=view)
+    return Shape(
+        seats=2,
+        num_actions=bids + 1,
+        num_outcomes=sides,
+        state=state,
+        view=view,
+        max_legal=MOST_BIDS + 1,  # whatever the dice: then all hands share one compiled game
+    )
 
 
 # The rules of one round -----------------------------------------------------------------------
