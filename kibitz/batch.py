@@ -219,7 +219,9 @@ class Gpu:
         return self.cuda.to_device(np.zeros(shape, dtype))
 
     def put(self, array: Any) -> Array:
-        if hasattr(array, "__cuda_array_interface__"):
+        if hasattr(array, "copy_to_host"):  # is on the device already
+            return array
+        if hasattr(array, "__cuda_array_interface__"):  # a torch tensor, say
             return self.cuda.as_cuda_array(array)
         return self.cuda.to_device(np.ascontiguousarray(array))
 

@@ -53,7 +53,7 @@ def bench_rules(name: str, options: dict[str, Any], device: str = "cpu") -> Rule
     """Measure a game's rules on one thread, on all, and on the GPU where that is asked for."""
     game = load(name, **options)
     compile_s, cached_start_s = start_seconds(name, options)
-    one, every, other = _alternating(game)
+    one, every, other = alternating_speeds(game)
     gpu = gpu_speed(game) if device == "cuda" else {}
     return RulesBench(
         game=game.name,
@@ -72,7 +72,7 @@ def bench_rules(name: str, options: dict[str, Any], device: str = "cpu") -> Rule
     )
 
 
-def _alternating(game: Game) -> tuple[float, float, float | None]:
+def alternating_speeds(game: Game) -> tuple[float, float, float | None]:
     """Best plies/s of one thread, of all, and of OpenSpiel, measured in turns."""
     single, full = (Batch(game, CPU_GAMES, threads=t) for t in (1, lanes()))
     rival = _open_spiel_game(game)

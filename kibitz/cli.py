@@ -9,7 +9,7 @@ import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -51,7 +51,10 @@ OptionTexts = Annotated[
     ),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Seed = Annotated[int, typer.Option("--seed", help="The same seed gives the same result.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same result.")]
+Device = Annotated[
+    Literal["cpu", "cuda"], typer.Option("--device", help="cuda takes a GPU in as well.")
+]
 
 
 def main() -> None:
@@ -167,7 +170,7 @@ def _tell_game(name: str, as_json: bool) -> None:
 def check(
     name: GameName,
     option: OptionTexts = None,
-    device: Annotated[str, typer.Option(help="cpu, or cuda to compare a GPU too.")] = "cpu",
+    device: Device = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer games.")] = False,
     seed: Seed = 1,
     as_json: Json = False,
@@ -207,7 +210,9 @@ def play(
     save: Annotated[
         Path | None, typer.Option(help="Write the record of the game to this file.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Deals to repeat; random otherwise.")] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Deals to repeat; random otherwise.")
+    ] = None,
 ) -> None:
     """Play a game in the terminal against players of your choice."""
     import secrets
@@ -376,7 +381,7 @@ class _Progress:
 def bench_rules(
     name: GameName,
     option: OptionTexts = None,
-    device: Annotated[str, typer.Option(help="cpu, or cuda to measure the GPU too.")] = "cpu",
+    device: Device = "cpu",
     as_json: Json = False,
 ) -> None:
     """Random plies a second: one thread, all threads, the GPU, and against OpenSpiel."""

@@ -101,12 +101,12 @@ def _widened(t: types.Type) -> types.Type:
 
 # Editions: which sources a compiled function stands for ----------------------------------------
 
-_OUTSIDE: dict[str, str] = {}  # module name of a loaded game file -> digest of its sources
+_OUTSIDE: dict[str, str] = {}  # module name of a game outside the package -> its edition
 
 
-def adopt(module: str, sources: Iterable[Path]) -> None:
-    """Remember what a game module from outside the package was made of."""
-    _OUTSIDE[module] = digest(sources)
+def adopt(module: str, edition: str) -> None:
+    """Remember which edition of a game from outside the package a module is."""
+    _OUTSIDE[module] = edition
 
 
 def edition(module: str) -> str:

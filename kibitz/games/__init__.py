@@ -70,7 +70,8 @@ def _outside(path: Path) -> ModuleType:
     if not file.is_file():
         raise GameError(f"there is no game file {str(path)!r}")
     sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
-    name = f"kibitz_outside_{digest(sources, str(path.resolve()))}_{path.stem}"
+    edition = digest(sources, str(path.resolve()))
+    name = f"kibitz_outside_{edition}_{path.stem}"
     if name in sys.modules:
         return sys.modules[name]
     inner = [str(path)] if path.is_dir() else None
@@ -78,7 +79,7 @@ def _outside(path: Path) -> ModuleType:
     assert spec is not None and spec.loader is not None
     made = importlib.util.module_from_spec(spec)
     sys.modules[name] = made
-    adopt(name, sources)
+    adopt(name, edition)
     try:
         spec.loader.exec_module(made)
     except Exception as error:

@@ -1,0 +1,216 @@
+"""The command line: what it prints, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from kibitz import cli
+from kibitz.arena.table import Table
+from kibitz.games import load, names
+from kibitz.players import Compiled
+
+
+def kibitz(*words: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
+    command = [sys.executable, "-m", "kibitz", *words]
+    return subprocess.run(command, input=typed, capture_output=True, text=True, env=env)
+
+
+def run(*words: str) -> str:
+    """The same inside this process, for commands that succeed."""
+    done = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1"}).invoke(cli.app, list(words))
+    assert done.exit_code == 0, done.output + repr(done.exception)
+    return done.stdout
+
+
+@pytest.fixture
+def second_throw(tmp_path):
+    from test_docs import python_blocks
+
+    path = tmp_path / "second_throw.py"
+    path.write_text("\n\n".join(python_blocks("docs/adding_a_game.md")))
+    return str(path)
+
+
+def test_games_are_listed_without_loading_numba():
+    code = (
+        "import sys; from typer.testing import CliRunner; from kibitz import cli; "
+        "r = CliRunner().invoke(cli.app, ['games', '--json']); print(r.output); "
+        "assert 'numba' not in sys.modules and 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert sorted(json.loads(done.stdout)) == names()
+
+
+def test_one_game_is_told_with_its_options_and_players():
+    told = run("games", "liars_dice")
+    for part in ("dice=5,5", "variant=joker", "Faces of a die", "perudo", "honest"):
+        assert part in told
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [],
+        ["games"],
+        ["check"],
+        ["play"],
+        ["match"],
+        ["ratings"],
+        ["replay"],
+        ["bench"],
+        ["bench", "rules"],
+        ["demo"],
+    ],
+)
+def test_every_command_has_help(words):
+    told = run(*words, "--help")
+    assert "Usage" in told
+    if words and words != ["bench"] and words != ["demo"]:
+        assert f"Example: kibitz {' '.join(words)}" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["match", "chess", "random", "random"], "there is no game 'chess'"),
+        (["match", "liars_dise", "random", "random"], "did you mean liars_dice?"),
+        (["match", "./nowhere.py", "random", "random"], "there is no game file 'nowhere.py'"),
+        (["match", "kuhn", "random", "nobody"], "no player 'nobody'"),
+        (["match", "kuhn", "random"], "seats 2 to 2 players, not 1"),
+        (["match", "kuhn", "random", "random", "--games", "0"], "at least one game, not 0"),
+        (
+            ["match", "kuhn", "random", "random", "--seed", "-1"],
+            "Invalid value for '--seed': Input should be greater than or equal to 0",
+        ),
+        (["match", "kuhn", "random", "random", "-o", "dice=1"], "there is no option 'dice'"),
+        (["match", "liars_dice", "random", "random", "-o", "sides=x"], "sides is a whole number"),
+        (["match", "liars_dice", "random", "random", "-o", "preset=x"], "no preset 'x'"),
+        (["match", "liars_dice", "random", "random", "-o", "sides"], "should be NAME=VALUE"),
+        (["ratings", "nowhere.sqlite"], "there is no file nowhere.sqlite"),
+        (["replay", "kuhn", "nowhere.txt"], "No such file"),
+        (["play", "kuhn", "--against", "random", "--against", "random"], "needs 1 other"),
+        (["check", "kuhn", "--device", "abacus"], "'abacus' is not one of 'cpu', 'cuda'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_status_2(words, sentence):
+    done = kibitz(*words)
+    assert done.returncode == 2, done.stderr
+    assert sentence in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_a_match_tells_machines_what_they_were_promised():
+    told = json.loads(run("match", "liars_dice", "honest", "random", "--games", "200", "--json"))
+    assert {"win_rate", "low", "high", "games", "draws"} <= told.keys()
+    assert told["games"] == 200 and told["win_rate"] > 0.9
+
+
+def test_the_same_seed_gives_the_same_match():
+    words = ["match", "liars_dice", "honest", "random", "--games", "100", "--json", "--seed", "6"]
+    assert run(*words) == run(*words)
+
+
+def test_results_are_saved_and_rated(tmp_path):
+    file = str(tmp_path / "results.sqlite")
+    run("match", "liars_dice", "honest", "random", "--games", "200", "--save", file)
+    told = run("ratings", file)
+    assert told.index("honest") < told.index("random")
+    rated = json.loads(run("ratings", file, "--json", "--game", "liars_dice"))
+    assert [row["player"] for row in next(iter(rated.values()))] == ["honest", "random"]
+
+
+def test_a_person_plays_with_hints_mistakes_and_all(tmp_path):
+    file = tmp_path / "game.txt"
+    typed = "hint\n?\n\nnonsense\n1x1\nliar\nliar\nliar\nliar\n"
+    words = ["play", "liars_dice", "--seed", "3", "--save", str(file), "-o", "dice=2,2"]
+    done = kibitz(*words, typed=typed)
+    assert done.returncode == 0, done.stderr
+    for part in ("Your dice:", "honest would play", "'nonsense' is no bid", "The end"):
+        assert part in done.stdout, part
+    replayed = run("replay", "liars_dice", str(file))
+    assert "seat 0  1x1" in replayed and "scores" in replayed
+
+
+def test_a_person_plays_a_match_of_rounds_to_its_end():
+    words = ["play", "liars_dice", "--seed", "1", "-o", "dice=1,1", "-o", "die_loss=loser"]
+    done = kibitz(*words, typed="1x2\nliar\nliar\n")
+    assert "The end" in done.stdout and done.returncode == 0
+
+
+def test_leaving_the_table_is_no_error():
+    for typed in ("quit\n", ""):
+        done = kibitz("play", "kuhn", "--seed", "1", typed=typed)
+        assert done.returncode == 0 and "You left the table" in done.stdout
+
+
+def test_a_hidden_hand_is_not_shown_before_the_end():
+    done = kibitz("play", "liars_dice", "--seed", "3", typed="1x1\nquit\n")
+    assert "The other seat has 5 dice" in done.stdout
+    assert "The other dice" not in done.stdout
+
+
+def test_a_record_is_shown_up_to_a_ply(tmp_path):
+    game = load("liars_dice")
+    table = Table(game, seed=2)
+    while not table.over:
+        table.play(table.ask(Compiled("random")))
+    file = tmp_path / "game.txt"
+    table.save(file)
+    told = json.loads(run("replay", "liars_dice", str(file), "--ply", "1", "--json"))
+    assert told["turn"] == 1 and told["scores"] is None and "liar" in told["choices"]
+    whole = json.loads(run("replay", "liars_dice", str(file), "--json"))
+    assert whole["scores"] == table.scores
+
+
+def test_a_game_of_ones_own_works_in_every_command(second_throw):
+    assert "cautious" in run("games", second_throw)
+    assert "kept" in run("check", second_throw, "--quick")
+    told = json.loads(run("match", second_throw, "cautious", "random", "--games", "200", "--json"))
+    assert told["draws"] > 0
+    done = kibitz("play", second_throw, "--seed", "1", typed="keep\n")
+    assert done.returncode == 0 and "The end" in done.stdout
+
+
+def test_a_broken_game_fails_the_check_with_status_1(second_throw, tmp_path):
+    source = (tmp_path / "second_throw.py").read_text()
+    (tmp_path / "peeking.py").write_text(
+        source.replace("s.die[seat] == face + 1 else 0", "s.die[1 - seat] == face + 1 else 0")
+    )
+    done = kibitz("check", str(tmp_path / "peeking.py"), "--quick")
+    assert done.returncode == 1
+    assert "BROKEN" in done.stdout
+
+
+def test_the_bench_tells_machines_what_they_were_promised(monkeypatch):
+    from kibitz import bench
+
+    monkeypatch.setattr(bench, "SECONDS", 0.01)
+    monkeypatch.setattr(bench, "REPEATS", 1)
+    told = json.loads(run("bench", "rules", "kuhn", "--json"))
+    promised = ["plies_per_s_1", "plies_per_s_all", "scaling", "compile_s", "cached_start_s"]
+    assert all(told[key] > 0 for key in [*promised, "ratio_openspiel"])
+    assert told["plies_per_s_gpu"] is None and told["views_per_s_gpu"] is None
+
+
+def test_shell_completion_knows_the_games():
+    env = {
+        **os.environ,
+        "_KIBITZ_COMPLETE": "complete_bash",
+        "COMP_WORDS": "kibitz play li",
+        "COMP_CWORD": "2",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", "from kibitz.cli import app; app(prog_name='kibitz')"],
+        env=env,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["liars_dice"]

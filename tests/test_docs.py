@@ -1,0 +1,72 @@
+"""What the README and the docs say is run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kibitz
+from kibitz.arena.match import match
+from kibitz.check import check
+from kibitz.games import load, names, summary
+
+ROOT = Path(__file__).parent.parent
+
+
+def python_blocks(file: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(), re.DOTALL)
+
+
+def test_the_game_of_the_docs_keeps_every_promise(tmp_path):
+    path = tmp_path / "second_throw.py"
+    path.write_text("\n\n".join(python_blocks("docs/adding_a_game.md")))
+    results = list(check(path, games=20))
+    assert len(results) >= 15
+    assert not [r for r in results if not r.passed]
+    assert match(load(path), "cautious", "random", games=2000).low > 0.5
+
+
+def test_the_code_of_the_readme_plays_a_hand(capsys):
+    (code,) = python_blocks("README.md")
+    exec(compile(code, "README.md", "exec"), {})
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[0].startswith("honest") and shown[-4].startswith("Your dice")
+    assert 0.5 < float(shown[-1]) < 0.7
+
+
+@pytest.mark.parametrize("example", ["one_hand.py", "batch_of_games.py", "picture.py"])
+def test_an_example_runs(example, tmp_path):
+    command = [sys.executable, str(ROOT / "examples" / example)]
+    command += [str(tmp_path / "table.svg")] if example == "picture.py" else []
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() or (tmp_path / "table.svg").stat().st_size > 10_000
+
+
+def test_the_readme_lists_every_game_with_its_own_words():
+    readme = (ROOT / "README.md").read_text()
+    for name in names():
+        assert f"| `{name}` | {summary(name)} |" in readme
+
+
+def test_the_changelog_speaks_of_this_version():
+    newest = re.search(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None and newest[1] == kibitz.__version__
+
+
+def test_links_between_the_docs_lead_somewhere():
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_every_room_of_the_house_is_on_the_tour():
+    tour = (ROOT / "docs" / "tour.md").read_text()
+    for path in (ROOT / "kibitz").iterdir():
+        if path.name.startswith(("_", ".")) or path.name == "py.typed":
+            continue
+        assert f"`{path.name}{'/' if path.is_dir() else ''}`" in tour, path.name
