@@ -11,15 +11,13 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaPerformanceWarning
 
-from .chance import below, streams
+from .chance import STREAM, below, streams
 from .compiled import RULES, Function, kernel, rule, widen_integers
 from .game import (
     CHANCE,
@@ -243,7 +241,7 @@ def cuda_module() -> Any:
     except ImportError:
         raise GameError('a GPU needs numba-cuda: pip install "kibitz[gpu]"') from None
     # A small batch leaves most of the GPU idle; whoever asks for one knows that.
-    warnings.filterwarnings("ignore", "Grid size", NumbaPerformanceWarning)
+    cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
     return cuda
 
 
@@ -346,7 +344,7 @@ class Batch:
 
     def play(self, chosen: Array, *, check: bool = True) -> None:
         """Play an action a game; a negative one waits. The check refuses the whole batch."""
-        chosen = self.device.put(chosen)
+        chosen = self._one_a_game("actions", chosen)
         if check:
             self._check(chosen)
         self.run(play_all, self.states, chosen)
@@ -371,7 +369,7 @@ class Batch:
         """
         if out is None:
             out = self.device.empty((self.size, self.game.view_size), np.float32)
-        self.run(observe_all, self.states, self.device.put(seats), self._as_views(out))
+        self.run(observe_all, self.states, self._seats(seats), self._as_views(out))
         return out
 
     def _as_views(self, out: Array) -> Array:
@@ -389,17 +387,21 @@ class Batch:
 
     def known(self, seats: Array) -> Array:
         """Hashes of what a seat a game knows. uint64 [size]"""
-        return self._made(known_all, np.uint64, self.device.put(seats))
+        return self._made(known_all, np.uint64, self._seats(seats))
 
     def redeal(self, seats: Array, rngs: Array) -> None:
         """Replace what one seat a game cannot know."""
-        self.run(redeal_all, self.states, self.device.put(seats), self.device.put(rngs))
+        self.run(redeal_all, self.states, self._seats(seats), self._streams(rngs))
 
     def choose(self, player: str, seats: Array, rngs: Array) -> Array:
         """What a compiled player of the game would do, where a seat is named. int64 [size]"""
+        if player != "random" and player not in self.game.players:
+            has = ", ".join(["random", *self.game.players])
+            raise GameError(f"{self.game.name} has no compiled player {player!r}; there are: {has}")
         who = self.device.put(np.array([token(self.game, player)]))
         out = self.device.empty(self.size, np.int64)
-        self.run(choose_all, who, self.states, self.device.put(seats), self.device.put(rngs), out)
+        seats = self._seats(seats, waiting=True)
+        self.run(choose_all, who, self.states, seats, self._streams(rngs), out)
         return out
 
     def wander(self, plies: int) -> None:
@@ -409,6 +411,34 @@ class Batch:
     def host(self) -> Any:
         """The states as a NumPy array; a copy when they are on a GPU."""
         return self.device.get(self.states)
+
+    # Compiled code checks nothing, so what comes from outside is checked here.
+
+    def _one_a_game(self, what: str, given: Array) -> Array:
+        array = self.device.put(given)
+        if array.shape != (self.size,) or array.dtype.kind not in "iu":
+            told = f"{array.dtype} {list(array.shape)}"
+            raise GameError(f"{what} are integers, one a game: [{self.size}], not {told}")
+        return array
+
+    def _seats(self, given: Array, *, waiting: bool = False) -> Array:
+        seats = self._one_a_game("seats", given)
+        if isinstance(seats, np.ndarray):  # reading from a GPU would make every call wait for it
+            lowest = OVER if waiting else 0
+            wrong = seats[(seats < lowest) | (seats >= self.game.seats)]
+            if wrong.size:
+                raise GameError(
+                    f"{self.game.name} has the seats 0 to {self.game.seats - 1}, not {wrong[0]}"
+                )
+        return seats
+
+    def _streams(self, given: Array) -> Array:
+        rngs = self.device.put(given)
+        if rngs.shape != (self.size,) or rngs.dtype != STREAM:
+            raise GameError(
+                f"chance streams come one a game: [{self.size}], not {list(rngs.shape)}"
+            )
+        return rngs
 
     def _made(self, function: Callable[..., Any], dtype: Any, *arrays: Any) -> Array:
         out = self.device.empty(self.size, dtype)

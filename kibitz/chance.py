@@ -8,6 +8,7 @@ never be met by a stream for a search, because the purpose is part of the key.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -76,8 +77,13 @@ def streams(seed: int, purpose: str, count: int, first: int = 0) -> Any:
 
     Each has room for 2^32 numbers. Two purposes never share a key under one seed.
     """
+    seed = operator.index(seed)
     if seed < 0:
         raise ValueError(f"a seed is not negative, but this one is {seed}")
+    if purpose not in PURPOSES:
+        raise ValueError(f"streams are for {', '.join(PURPOSES)}, not for {purpose!r}")
+    if not 0 <= first <= first + count <= 2**32:
+        raise ValueError(f"streams are numbered from 0 to 2^32 - 1, not {first} + {count}")
     folded = np.uint64(0)
     for shift in range(0, max(seed.bit_length(), 1), 32):
         folded = np.uint64(mix(folded, (seed >> shift) & 0xFFFFFFFF))

@@ -115,9 +115,12 @@ def edition(module: str) -> str:
     if top == "kibitz":
         return ""
     if top not in _OUTSIDE:
-        file = getattr(sys.modules.get(module), "__file__", None)
+        home = sys.modules.get(top)
+        folders, file = getattr(home, "__path__", []), getattr(home, "__file__", None)
+        files = [f for folder in folders for f in Path(folder).rglob("*.py")]
+        files = files or ([Path(file)] if file else [])
         # No file, as at a prompt: nothing to compare with, so every process has its own edition.
-        _OUTSIDE[top] = digest([Path(file)]) if file else os.urandom(6).hex()
+        _OUTSIDE[top] = digest(files, top) if files else os.urandom(6).hex()
     return _OUTSIDE[top]
 
 

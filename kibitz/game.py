@@ -183,11 +183,13 @@ def _read(name: str, text: str, kind: Any) -> Any:
     try:
         if typing.get_origin(kind) is tuple:
             return tuple(int(part) for part in text.split(","))
+        if typing.get_origin(kind) is Literal:
+            return {each.lower(): each for each in typing.get_args(kind)}.get(text, text)
         if kind is bool:
             return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
                 text
             ]
-        return int(text) if kind is int else text
+        return int(text)
     except (ValueError, KeyError):
         raise OptionError(f"{name}={text!r}: {name} is {_wanted(kind)}") from None
 
@@ -420,12 +422,13 @@ def squeezed(text: str) -> str:
 
 _GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
 _PLAYERS: dict[Any, Function] = {}  # likewise, by the dtype of a player's token
+_TAGS: dict[str, Function] = {}  # the `play` of the game that uses a record's name
 
 
 def _register(game: Game) -> None:
-    other = _GAMES.get(game.state)
-    if other is not None and other.play is not game.play:
-        raise GameError(f"two games have the same record, {game.name!r}: give one another name")
+    tag = _tag(game.state).rsplit("_", 2)[0]  # without the sizes
+    if _TAGS.setdefault(tag, game.play) is not game.play:
+        raise GameError(f"two games call their record {tag[4:]!r}: give one of them another name")
     _GAMES[game.state] = _GAMES[from_dtype(game.state)] = game
     for name, choose_ in {"random": at_random, **game.players}.items():
         token_type = token(game, name).dtype
@@ -608,11 +611,13 @@ def fields_text(s: State) -> str:
 
 def parse_fields(s: State, text: str) -> None:
     """The inverse of `fields_text`; a field left out stays as it was."""
+    fields = {name.lower(): name for name in _told_fields(s)}
     for part in text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split():
-        name, _, values = part.partition("=")
-        if name not in _told_fields(s):
-            has = ", ".join(_told_fields(s))
-            raise NotationError(f"{part!r}: there is no field {name!r}; there are {has}")
+        told, _, values = part.partition("=")
+        if told not in fields:
+            has = ", ".join(fields)
+            raise NotationError(f"{part!r}: there is no field {told!r}; there are {has}")
+        name = fields[told]
         shape, kind = s.dtype[name].shape, s.dtype[name].base
         try:
             s[name] = np.array(values.split(","), kind).reshape(shape)

@@ -62,5 +62,5 @@ def _case_id(i, case):
 @pytest.fixture
 def oracle_case(request):
     if isinstance(request.param, Exception):
-        pytest.fail(f"no oracle cases: {request.param!r}")
+        pytest.fail(f"no oracle cases: {type(request.param).__name__}: {request.param}")
     return request.param

@@ -47,10 +47,9 @@ def load(name: str | Path, **options: Any) -> Game:
 
 def module(name: str | Path) -> ModuleType:
     """The module of a game: `module("liars_dice").decode`."""
-    path = Path(name)
-    if path.suffix == ".py" or path.is_dir() or len(path.parts) > 1:
+    path, told = Path(name), str(name).lower().replace("-", "_")
+    if path.suffix == ".py" or "/" in str(name) or (told not in names() and path.is_dir()):
         return _outside(path)
-    told = str(name).lower().replace("-", "_")
     if told not in names():
         from ..game import GameError
 

@@ -259,7 +259,7 @@ def known(s, seat):
     hand = 0  # as one number: fewer than 4^22, because there are at most 64 bids
     for face in range(s.hand.shape[1]):
         hand = hand * (int(s.dice[seat]) + 1) + int(s.hand[seat, face])
-    return mix(mix(mix(seat, hand), s.bids), 2 * int(s.rolled) + int(s.called)) | BIT
+    return mix(mix(mix(1, 2 * hand + seat), s.bids), 2 * int(s.rolled) + int(s.called)) | BIT
 
 
 # Players that need no learning ----------------------------------------------------------------
@@ -424,7 +424,7 @@ def _zeros_and_ones(name, values, length):
     if values.shape != (length,):
         raise GameError(f"{name} has shape {list(values.shape)}, not [{length}]")
     if not np.isfinite(values).all():
-        raise GameError(f"{name} has an entry that is not a finite number")
+        raise GameError(f"{name} has the entry {values[~np.isfinite(values)][0]}, not 0 or 1")
     if not np.isin(values, (0, 1)).all():
         raise GameError(f"{name} has the entry {values[~np.isin(values, (0, 1))][0]}, not 0 or 1")
     return values

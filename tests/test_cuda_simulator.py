@@ -1,0 +1,98 @@
+"""The CUDA path without a GPU: numba's simulator runs the launches, in plain Python.
+
+It shows that the plumbing is right; that the machine code is, is for test_gpu.py. The simulator is
+chosen when numba is imported, so this file runs itself in a second process.
+"""
+
+import importlib.metadata
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from kibitz import games
+
+COIN = Path(__file__).parent / "games" / "coin.py"
+SIZE, PLIES = 5, 4
+
+
+def test_the_simulated_gpu_plays_the_same_games_as_the_cpu():
+    run = subprocess.run(
+        [sys.executable, __file__],
+        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert run.returncode == 0, run.stdout
+    assert run.stdout.split() == [*games.names(), "coin", "refused"], run.stdout
+
+
+def compare(game):
+    """The same seed on both devices; everything a batch can do, byte for byte."""
+    import numpy as np
+
+    from kibitz.batch import Batch
+    from kibitz.chance import streams
+
+    cpu, gpu = (Batch(game, SIZE, device=device, seed=2) for device in ("cpu", "cuda"))
+    seats = np.arange(SIZE) % game.seats
+
+    def same(what, ask):
+        a, b = (batch.device.get(ask(batch)) for batch in (cpu, gpu))
+        assert a.dtype == b.dtype and a.shape == b.shape, (game.name, what)
+        assert a.tobytes() == b.tobytes(), (game.name, what)
+        return a
+
+    def same_tables(what):
+        same(what, lambda batch: batch.states)
+        same(what, lambda batch: batch.rngs)
+
+    def both(what, do):
+        for batch in (cpu, gpu):
+            do(batch)
+        same_tables(what)
+
+    same_tables("start")
+    for _ in range(2):
+        both("wander", lambda batch: batch.wander(PLIES))
+        both("settle", lambda batch: batch.settle())
+        turns = same("turns", lambda batch: batch.turns())
+        legal = same("actions", lambda batch: batch.actions()[0])
+        same("counts", lambda batch: batch.actions()[1])
+        views = same("observe", lambda batch: batch.observe(seats))
+        assert views.any(), game.name
+        assert same("known", lambda batch: batch.known(seats)).all(), game.name
+        same("scores", lambda batch: batch.scores())
+        for player in ("random", *game.players):
+            same(player, lambda b, p=player, t=turns: b.choose(p, t, streams(1, "player", SIZE)))
+        chosen = np.where(turns >= 0, legal[:, 0].astype(np.int64), -1)
+        both("play", lambda batch, c=chosen: batch.play(c, check=True))
+        both("redeal", lambda batch: batch.redeal(seats, streams(1, "search", SIZE)))
+
+
+def refuse(game):
+    """An illegal action on the simulated GPU is refused with the position."""
+    import numpy as np
+
+    from kibitz.batch import Batch, IllegalAction
+
+    batch = Batch(game, SIZE, device="cuda", seed=2)
+    batch.settle()
+    before = batch.host().tobytes()
+    try:
+        batch.play(np.full(SIZE, 30000))
+    except IllegalAction as error:
+        assert "action 30000 is not legal" in str(error), error
+        assert batch.host().tobytes() == before
+        return
+    raise AssertionError("an illegal action was played")
+
+
+if __name__ == "__main__":
+    assert importlib.metadata.version("numba-cuda"), "the dev extra installs numba-cuda"
+    for name in (*games.names(), COIN):
+        compare(games.load(name))
+        print(Path(name).stem, flush=True)
+    refuse(games.load("kuhn"))
+    print("refused")

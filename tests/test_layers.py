@@ -1,0 +1,177 @@
+"""The house: imports point downstairs, and nothing waits for what it does not need."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import kibitz
+from kibitz import games
+from kibitz.compiled import COMPILED_ROOMS
+
+HOUSE = Path(kibitz.__file__).parent
+FILES = sorted(HOUSE.rglob("*.py"))
+
+FLOOR = {
+    "compiled": 0,
+    "game": 0,
+    "chance": 0,
+    "batch": 0,
+    "games": 1,
+    "nets": 1,
+    "search": 1,
+    "players": 2,
+    "arena": 3,
+    "check": 3,
+    "train": 4,
+    "recipes": 5,
+    "bench": 5,
+    "terminal": 5,
+    "adapters": 6,
+    "web": 6,
+    "cli": 6,
+    "__init__": 6,
+    "__main__": 7,
+}
+
+COMPILING = {"compiled", "game", "chance", "batch", "games", "search"}
+FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING} | {"nets": {"numpy", "torch"}}
+
+each_file = pytest.mark.parametrize(
+    "path", FILES, ids=[str(path.relative_to(HOUSE)) for path in FILES]
+)
+
+
+def room_of(path):
+    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+
+
+def modules_used_by(path):
+    """Full names of what a file imports, anywhere in it: `kibitz.game.Game`, `numpy`."""
+    package = ["kibitz", *path.relative_to(HOUSE).parts[:-1]]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (name.name for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            origin = [*above, *([node.module] if node.module else [])]
+            yield from (".".join([*origin, name.name]) for name in node.names)
+
+
+def rooms_used_by(path):
+    """`import kibitz` and `from kibitz import load` go through the front door, `__init__`."""
+    rooms = {room_of(file) for file in FILES}
+    for name in modules_used_by(path):
+        top, *rest = name.split(".")
+        if top == "kibitz" and rest[:1] != ["__version__"]:
+            yield rest[0] if rest and rest[0] in rooms else "__init__"
+
+
+def run_python(source):
+    return subprocess.run(
+        [sys.executable, "-c", source], stdout=subprocess.PIPE, text=True, check=True
+    ).stdout.split()
+
+
+@each_file
+def test_imports_point_downstairs(path):
+    room = room_of(path)
+    assert room in FLOOR, f"{room} is a new room: which floor is it on?"
+    for other in set(rooms_used_by(path)) - {room}:
+        downstairs = FLOOR[other] < FLOOR[room] or FLOOR[other] == FLOOR[room] == 0
+        assert downstairs, f"{path.name}: {room} may not import {other}"
+
+
+@each_file
+def test_rules_nets_and_searches_need_little_from_outside(path):
+    if room_of(path) in FROM_OUTSIDE:
+        tops = {name.partition(".")[0] for name in modules_used_by(path)} - {"kibitz"}
+        allowed = FROM_OUTSIDE[room_of(path)]
+        assert tops - set(sys.stdlib_module_names) <= allowed
+    else:
+        assert FLOOR[room_of(path)] >= 2
+
+
+@each_file
+def test_compiled_code_lives_where_the_cache_looks_for_changes(path):
+    """The disk cache is keyed by the sources of these rooms alone."""
+    used = decorators_of(path) & {"rule", "kernel"}
+    room = path.relative_to(HOUSE).parts[0]
+    assert not used or room in COMPILED_ROOMS, f"{path.name} compiles but is not watched"
+
+
+@each_file
+def test_rule_and_kernel_are_the_only_ways_to_compile(path):
+    ways = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "stencil", "jit_module"}
+    used = {name.rpartition(".")[2] for name in modules_used_by(path)} & ways
+    used |= decorators_of(path) & ways
+    assert used <= ({"njit"} if path.name == "compiled.py" else set())
+
+
+def decorators_of(path):
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for decorator in getattr(node, "decorator_list", ()):
+            called = decorator.func if isinstance(decorator, ast.Call) else decorator
+            found.add(
+                called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            )
+    return found
+
+
+def test_no_file_is_a_drawer_for_anything():
+    drawers = {"utils", "util", "common", "base", "helpers", "misc"}
+    assert not [path for path in FILES if drawers & {path.stem, path.parent.name}]
+
+
+def test_the_rooms_that_are_compiled_are_there():
+    assert {"compiled.py", "game.py", "chance.py", "batch.py", "games"} <= set(COMPILED_ROOMS)
+    assert [r for r in COMPILED_ROOMS if not (HOUSE / r).exists()] in ([], ["search"])
+
+
+def test_importing_every_game_loads_neither_torch_nor_typer():
+    loaded = run_python(
+        "import sys; from kibitz import games; all_of = [games.load(n) for n in games.names()];"
+        "print(len(all_of), *sys.modules)"
+    )
+    assert int(loaded[0]) == len(games.names()) > 0
+    assert "numba" in loaded
+    assert not {"torch", "typer", "rich", "onnx"} & set(loaded)
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import kibitz",
+        "import kibitz.games; kibitz.games.names()",
+        "from kibitz import games; [games.summary(n) for n in games.names()]",
+    ],
+)
+def test_looking_at_the_list_of_games_loads_not_even_numba(source):
+    loaded = run_python(f"import sys; {source}; print(*sys.modules)")
+    assert "kibitz" in loaded
+    assert not {"numba", "numpy", "torch", "typer"} & set(loaded)
+
+
+def test_a_batch_needs_no_torch_and_no_cuda():
+    loaded = run_python("import sys, kibitz; kibitz.Batch; print(*sys.modules)")
+    assert "kibitz.batch" in loaded
+    assert not {"torch", "numba.cuda", "numba_cuda"} & set(loaded)
+
+
+def test_the_front_door_gives_the_same_thing_every_time():
+    """A function named like the module it comes from is hidden by that module once it is loaded."""
+    twice = "name, type(getattr(kibitz, name)).__name__, type(getattr(kibitz, name)).__name__"
+    told = run_python(f"import kibitz\nfor name in kibitz.__all__: print({twice})")
+    names, first, second = told[0::3], told[1::3], told[2::3]
+    assert names == kibitz.__all__
+    assert "module" not in first
+    assert dict(zip(names, second, strict=True)) == dict(zip(names, first, strict=True))
+
+
+def test_what_is_not_there_is_no_attribute():
+    with pytest.raises(AttributeError, match=r"kibitz.*has no attribute 'nothing'"):
+        kibitz.nothing  # noqa: B018
+    assert set(kibitz.__all__) <= set(dir(kibitz))
