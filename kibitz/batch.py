@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -27,6 +27,7 @@ from .game import (
     actions,
     choose,
     known,
+    margin,
     observe,
     play,
     redeal,
@@ -116,6 +117,13 @@ def score_all(first, end, step, states, out):
 
 
 @kernel
+def margin_all(first, end, step, states, out):
+    for i in range(first, end, step):
+        if turn(states[i]) == OVER:
+            margin(states[i], out[i])
+
+
+@kernel
 def known_all(first, end, step, states, seats, out):
     for i in range(first, end, step):
         out[i] = known(states[i], seats[i])
@@ -185,6 +193,18 @@ class Cpu:
         for each in work:
             each.result()
 
+    def launch(self, function: Function, size: int, *arrays: Any) -> None:
+        """Run a kernel on this thread alone, for a caller that has made threads of its own."""
+        function(0, size, 1, *arrays)
+
+    def each(self, parts: Sequence[Any], work: Callable[[Any], None]) -> None:
+        """Do `work` for every part, a thread a part."""
+        if len(parts) == 1:
+            work(parts[0])
+            return
+        for done in [_pool(len(parts)).submit(work, part) for part in parts]:
+            done.result()
+
     def empty(self, shape: Any, dtype: Any) -> Array:
         return np.zeros(shape, dtype)
 
@@ -213,6 +233,8 @@ class Gpu:
         blocks = (size + BLOCK - 1) // BLOCK
         _launcher(function)[blocks, BLOCK](size, *arrays)
 
+    launch = run
+
     def empty(self, shape: Any, dtype: Any) -> Array:
         return self.cuda.to_device(np.zeros(shape, dtype))
 
@@ -228,6 +250,13 @@ class Gpu:
 
     def synchronize(self) -> None:
         self.cuda.synchronize()
+
+
+def device_named(name: str, threads: int | None = None) -> Any:
+    """The device called "cpu" or "cuda"."""
+    if name not in ("cpu", "cuda"):
+        raise GameError(f"there is no device {name!r}; there are cpu and cuda")
+    return Cpu(threads) if name == "cpu" else Gpu()
 
 
 @functools.cache
@@ -301,22 +330,20 @@ class Batch:
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        if device not in ("cpu", "cuda"):
-            raise GameError(f"there is no device {device!r}; there are cpu and cuda")
         self.game, self.size = game, size
-        self.device: Any = Cpu(threads) if device == "cpu" else Gpu()
+        self.device = device_named(device, threads)
         self.states = self.device.empty(size, game.state)
         self.rngs = self.device.put(streams(seed, "table", size))
         self.options = self.device.put(np.array([game.options.numbers()]))
         self.start()
 
     @classmethod
-    def of(cls, game: Game, states: Array, rngs: Array, *, threads: int | None = None) -> Batch:
-        """A batch over states and streams that exist already, on the CPU; they are not copied."""
+    def of(cls, game: Game, states: Array, rngs: Array, *, device: str = "cpu") -> Batch:
+        """A batch over states and streams that exist already; on their device nothing is copied."""
         batch = cls.__new__(cls)
-        batch.game, batch.size, batch.device = game, len(states), Cpu(threads)
-        batch.states, batch.rngs = states, rngs
-        batch.options = np.array([game.options.numbers()])
+        batch.game, batch.size, batch.device = game, len(states), device_named(device)
+        batch.states, batch.rngs = batch.device.put(states), batch.device.put(rngs)
+        batch.options = batch.device.put(np.array([game.options.numbers()]))
         return batch
 
     def run(self, function: Function, *arrays: Any) -> None:
@@ -383,6 +410,12 @@ class Batch:
         """What each seat got, zero where the game goes on. float32 [size, seats]"""
         out = self.device.empty((self.size, self.game.seats), np.float32)
         self.run(score_all, self.states, out)
+        return out
+
+    def margins(self) -> Array:
+        """By how much each seat won, in the game's own measure. float32 [size, seats]"""
+        out = self.device.empty((self.size, self.game.seats), np.float32)
+        self.run(margin_all, self.states, out)
         return out
 
     def known(self, seats: Array) -> Array:

@@ -252,7 +252,7 @@ class Game:
     roll: Function = field(default_factory=lambda: roll_by_odds)
     redeal: Function = nothing_hidden
     label: Function = same_label
-    margin: Function | None = None  # card points and the like; the score where there is none
+    margin: Function = None  # type: ignore[assignment]  # None: the score
     text: Function = field(default_factory=lambda: fields_text)
     parse: Function = field(default_factory=lambda: parse_fields)
     seen: Function = None  # type: ignore[assignment]  # None: the view in words
@@ -272,6 +272,8 @@ class Game:
     def __post_init__(self) -> None:
         sizes = self.shape if isinstance(self.shape, Shape) else self.shape(self.options)
         object.__setattr__(self, "sizes", sizes)
+        if self.margin is None:
+            object.__setattr__(self, "margin", self.score)
         if self.seen is None or getattr(self.seen, "func", None) is view_text:
             object.__setattr__(self, "seen", functools.partial(view_text, sizes.view))
         _register(self)
@@ -504,6 +506,11 @@ def play(s: State, action: int) -> None:
 @overloaded
 def score(s: State, out: Any) -> None:
     """At OVER: what each seat got. out: float32 [seats]"""
+
+
+@overloaded
+def margin(s: State, out: Any) -> None:
+    """At OVER: by how much each seat won, in card points or the like. out: float32 [seats]"""
 
 
 @overloaded

@@ -16,6 +16,7 @@ import numpy as np
 
 from .batch import Batch
 from .game import Game, GameError
+from .search.mcts import Found, Search, Settings
 
 
 class PlayerError(GameError):
@@ -91,6 +92,36 @@ class Compiled:
         return sight.ask(self.name)
 
 
+class TreeSearch:
+    """Tree search: PUCT or, where something is hidden, the same over information sets.
+
+    Many tables are searched in lockstep, a few hundred trees at a time.
+    """
+
+    TREES = 512
+
+    def __init__(self, game: Game, settings: Settings, evaluator: Any, name: str) -> None:
+        self.game, self.settings, self.evaluator, self.name = game, settings, evaluator, name
+        self._searches: dict[int, Search] = {}
+
+    def choose(self, sight: Sight) -> Any:
+        states, chosen = sight.imagine(), np.zeros(len(sight), np.int64)
+        for first in range(0, len(sight), self.TREES):
+            part = slice(first, min(first + self.TREES, len(sight)))
+            # The streams are the player's: no search can foretell what the table will throw.
+            chosen[part] = self.think(states[part], sight.rngs[part]).best
+        return chosen
+
+    def think(self, states: Any, rngs: Any) -> Found:
+        """The whole search, for who wants to see more than the move."""
+        size = len(states)
+        if size not in self._searches:
+            self._searches = {
+                size: Search(self.game, size, self.settings, evaluator=self.evaluator)
+            }
+        return self._searches[size].run(states, rngs)
+
+
 Factory = Callable[..., Player]
 REGISTRY: dict[str, Factory] = {}  # by name: called with the game and the options in the text
 
@@ -103,6 +134,42 @@ def register(name: str) -> Callable[[Factory], Factory]:
         return factory
 
     return keep
+
+
+@register("mcts")
+def mcts(
+    game: Game,
+    sims: str = "200",
+    explore: str = "2",
+    root: str = "puct",
+    evaluator: str = "rollout",
+    seconds: str = "",
+) -> Player:
+    """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only."""
+    if root not in ("puct", "gumbel") or evaluator not in ("rollout", "uniform"):
+        raise PlayerError("mcts: root is puct or gumbel, evaluator is rollout or uniform")
+    settings = Settings(
+        simulations=whole("sims", sims),
+        explore=real("explore", explore),
+        root=root,  # type: ignore[arg-type]
+        seconds=real("seconds", seconds) if seconds else None,
+    )
+    return TreeSearch(game, settings, evaluator, f"mcts:sims={sims}")
+
+
+def whole(name: str, text: str) -> int:
+    """A whole number in a player's text."""
+    if not text.isdigit():
+        raise PlayerError(f"{name}={text}: {name} is a whole number")
+    return int(text)
+
+
+def real(name: str, text: str) -> float:
+    """A number in a player's text."""
+    try:
+        return float(text)
+    except ValueError:
+        raise PlayerError(f"{name}={text}: {name} is a number") from None
 
 
 def names(game: Game) -> list[str]:

@@ -1,0 +1,314 @@
+"""Tree search over many tables in lockstep, on CPU threads or a GPU.
+
+With rollouts or no evaluator at all whole simulations run inside one kernel. With a network each
+*lane* of trees selects its leaves, has them evaluated in one batch, and backs the answers up. On
+the CPU a lane is a thread, so one searches while another is in the network; on a GPU two lanes are
+two streams that fill each other's gaps.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+from ..batch import device_named
+from ..game import Game, GameError
+from . import gumbel
+from .tree import (
+    HALF,
+    ROLLOUT,
+    TRUST,
+    UNIFORM,
+    Forest,
+    backup_all,
+    clear_all,
+    forest_on,
+    read_roots_all,
+    select_all,
+    think_all,
+    uniforms_all,
+    write_priors_all,
+)
+
+Array = Any
+
+
+class Evaluator(Protocol):
+    """Something that answers views with priors and values, a batch at a time.
+
+    It lends the memory that views are written into, so that nothing has to be copied on the way to
+    a network.
+    """
+
+    def room(self, size: int, view_size: int) -> Array:
+        """Zeros for views, on the evaluator's device. float32 [size, view_size]"""
+
+    def __call__(self, views: Array) -> tuple[Array, Array]:
+        """Logits [size, num_actions]; values by seat, the looking one first [size, seats]."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to search."""
+
+    simulations: int = 200
+    """Simulations a tree."""
+    explore: float = 2.0
+    """PUCT's constant: 1 to 4 differ little."""
+    root: Literal["puct", "gumbel"] = "puct"
+    """Who decides at the root."""
+    considered: int = 16
+    """Gumbel search: how many root actions are tried."""
+    noise: float = 0.0
+    """PUCT: the share of Dirichlet noise in the root's priors, for self-play."""
+    alpha: float = 0.3
+    """How even that noise is: 10 divided by the usual number of actions serves well."""
+    seconds: float | None = None
+    """Stop after this time, whatever the number of simulations (which then is the most)."""
+    edges_each: int = 8
+    """Room in a tree, in new edges a simulation. A full tree goes on without growing."""
+
+    def __post_init__(self) -> None:
+        if self.simulations < 1:
+            raise GameError(f"a search makes at least one simulation, not {self.simulations}")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search found, by tree; lists are in the order of the legal actions."""
+
+    actions: Array  # int16 [trees, max_legal]
+    counts: Array  # how many of them [trees]
+    visits: Array  # [trees, max_legal]
+    values: Array  # mean for the seat that thinks; zero where not visited [trees, max_legal]
+    priors: Array  # [trees, max_legal]
+    policy: Array  # what to learn from: visits, or the improved policy of Gumbel search
+    value: Array  # of the root, for the seat that thinks [trees]
+    best: Array  # the action to play [trees]
+    simulations: Array  # [trees]
+
+
+class Search:
+    """Trees for `size` tables of a game, to be used again and again.
+
+    >>> from kibitz.batch import Batch
+    >>> from kibitz.chance import streams
+    >>> from kibitz.games import load
+    >>> game = load("kuhn")
+    >>> batch = Batch(game, 8, seed=1)
+    >>> batch.settle()
+    >>> found = Search(game, 8).run(batch.states, streams(1, "search", 8))
+    >>> found.visits.shape
+    (8, 2)
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        size: int,
+        settings: Settings | None = None,
+        *,
+        evaluator: Literal["rollout", "uniform"] | Evaluator = "rollout",
+        device: str = "cpu",
+        threads: int | None = None,
+    ) -> None:
+        self.game, self.size = game, size
+        self.settings = settings = settings or Settings()
+        self.device = device_named(device, threads)
+        self.forest = forest_on(self.device, game, size, settings.simulations, settings.edges_each)
+        self.evaluator = evaluator
+        self.grown = False  # whether the trees hold something to be used again
+        if settings.root == "gumbel":
+            table = gumbel.plan(settings.considered, settings.simulations)
+        else:
+            table = np.full((1, 1), -1, np.int32)
+        self.forest.plan = self.device.put(table)
+        self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
+
+    def _lanes(self, evaluator: Evaluator) -> list[Lane]:
+        parts = min(self.size, 2 if self.device.name == "cuda" else self.device.threads)
+        cuts = [self.size * k // parts for k in range(parts + 1)]
+        return [Lane(self, evaluator, a, b) for a, b in itertools.pairwise(cuts)]
+
+    def run(self, states: Array, rngs: Array, *, reuse: bool = False) -> Found:
+        """Think about the seat to move of every table.
+
+        states: positions with a seat to move [size]; rngs: a stream a tree, moved on by the search.
+        reuse: keep what the trees learnt in the last run, for the same seats at later positions.
+        """
+        f = self.forest
+        states, f.rngs = self.device.put(states), self.device.put(rngs)
+        if len(states) != self.size or len(f.rngs) != self.size:
+            raise GameError(f"this search is for {self.size} tables, not {len(states)}")
+        f.roots = states.view(np.uint64).reshape(self.size, -1)
+        if not (reuse and self.grown):
+            self.device.run(clear_all, self.size, f.trees, f.nodes, f.scratch, f.words, f.roots)
+        self.grown = True
+        for lane in self.lanes:
+            lane.take(f)
+        deadline = (
+            None if self.settings.seconds is None else time.monotonic() + self.settings.seconds
+        )
+        self._simulate(1, None)
+        root = self._prepare_roots()
+        self._simulate(self.settings.simulations - 1, deadline)
+        return self._found(root)
+
+    def _simulate(self, count: int, deadline: float | None) -> None:
+        if isinstance(self.evaluator, str):
+            self._think(count, deadline)
+        elif self.device.name == "cuda":
+            interleave(self.lanes, count, deadline)
+        else:
+            self.device.each(self.lanes, lambda lane: interleave([lane], count, deadline))
+
+    def _think(self, count: int, deadline: float | None) -> None:
+        f, how = self.forest, ROLLOUT if self.evaluator == "rollout" else UNIFORM
+        arrays = (f.trees, f.rngs, f.roots, f.scratch, f.words, f.nodes, f.edges, f.noise, f.plan)
+        pace = count if deadline is None else 16
+        for done in range(0, count, max(pace, 1)):
+            if deadline is not None and time.monotonic() > deadline:
+                break
+            some = min(pace, count - done)
+            self.device.run(think_all, self.size, *arrays, how, some, self.settings.explore)
+
+    # the root
+
+    def _read(self) -> tuple[Array, ...]:
+        f, shape = self.forest, (self.size, self.game.max_legal)
+        kinds = (np.int16, np.int32, np.float64, np.float64)
+        acts, visits, means, priors = (self.device.empty(shape, kind) for kind in kinds)
+        counts = self.device.empty(self.size, np.int64)
+        self.device.run(
+            read_roots_all,
+            self.size,
+            *(f.trees, f.nodes, f.edges, f.scratch, f.words, f.roots),
+            *(acts, counts, visits, means, priors),
+        )
+        return tuple(self.device.get(x) for x in (acts, counts, visits, means, priors))
+
+    def _prepare_roots(self) -> Array:
+        """Noise on the roots, once they have their priors; the evaluator's values of the roots."""
+        f, s = self.forest, self.settings
+        trees = self.device.get(f.trees)
+        root = trees["value"][np.arange(self.size), trees["seat"]].astype(np.float64)
+        if s.root == "puct" and s.noise == 0.0:
+            return root
+        _, counts, _, _, priors = self._read()
+        legal = np.arange(self.game.max_legal) < counts[:, None]
+        if s.root == "gumbel":
+            noise = -np.log(-np.log(self._uniforms(1)[0])) + np.log(np.maximum(priors, 1e-12))
+            f.noise = self.device.put(np.where(legal, noise, -1e9).astype(np.float32))
+            for lane in self.lanes:
+                lane.take(f)
+        else:
+            dirichlet = np.where(legal, gamma(s.alpha, *self._uniforms(3)), 0.0)
+            dirichlet /= np.maximum(dirichlet.sum(1, keepdims=True), 1e-30)
+            mixed = self.device.put((1 - s.noise) * priors + s.noise * dirichlet)
+            self.device.run(
+                write_priors_all, self.size, f.trees, f.nodes, f.edges, f.scratch, mixed
+            )
+        return root
+
+    def _uniforms(self, rows: int) -> Array:
+        """[rows, trees, max_legal], drawn from the trees' streams; logarithms are for the host."""
+        out = self.device.empty((self.size, rows * self.game.max_legal), np.float64)
+        self.device.run(uniforms_all, self.size, self.forest.rngs, out)
+        drawn = self.device.get(out).reshape(self.size, rows, -1)
+        return drawn.transpose(1, 0, 2)
+
+    def _found(self, root: Array) -> Found:
+        acts, counts, visits, means, priors = self._read()
+        legal = np.arange(self.game.max_legal) < counts[:, None]
+        total = np.maximum(visits.sum(1), 1)
+        if self.settings.root == "gumbel":
+            values = gumbel.completed(visits, means, priors, root)
+            policy = gumbel.improved(visits, values, priors, legal)
+            noise = self.device.get(self.forest.noise).astype(np.float64)
+            most = visits.max(1, keepdims=True)
+            worth = noise / ((TRUST + most) * HALF) + means
+            pick = np.where(legal & (visits == most), worth, -np.inf).argmax(1)
+            value = (policy * values).sum(1)
+        else:
+            policy = visits / total[:, None]
+            pick = np.where(legal, visits, -1).argmax(1)
+            value = (visits * means).sum(1) / total
+        rows = np.arange(self.size)
+        return Found(
+            actions=acts,
+            counts=counts,
+            visits=visits,
+            values=means,
+            priors=priors,
+            policy=policy,
+            value=value,
+            best=acts[rows, pick].astype(np.int64),
+            simulations=self.device.get(self.forest.trees)["simulations"].copy(),
+        )
+
+
+def gamma(alpha: float, a: Array, b: Array, c: Array) -> Array:
+    """Gamma-distributed numbers from three uniform ones each, near enough for noise.
+
+    Wilson and Hilferty: the cube root of a gamma variable of shape 1 + alpha is almost normal; a
+    power of a uniform one takes the shape down to alpha.
+    """
+    normal = np.sqrt(-2.0 * np.log(a)) * np.cos(2.0 * np.pi * b)
+    k = 1.0 + alpha
+    root = 1.0 - 1.0 / (9.0 * k) + normal / (3.0 * np.sqrt(k))
+    return k * np.maximum(root, 0.0) ** 3 * c ** (1.0 / alpha)
+
+
+class Lane:
+    """Some of the trees, with their own room for views."""
+
+    def __init__(self, search: Search, evaluator: Evaluator, first: int, end: int) -> None:
+        self.search, self.evaluator = search, evaluator
+        self.first, self.end, self.size = first, end, end - first
+        game = search.game
+        self.tensor = evaluator.room(self.size, game.view_size)
+        self.views = search.device.put(self.tensor).view(game.view).reshape(self.size)
+        self.arrays: tuple[Array, ...] = ()
+
+    def take(self, f: Forest) -> None:
+        """This lane's part of the arrays."""
+        part = slice(self.first, self.end)
+        each = (f.trees, f.rngs, f.roots, f.scratch, f.words, f.nodes, f.edges, f.noise)
+        self.arrays = tuple(array[part] for array in each)
+        self.plan = f.plan
+
+    def simulate(self) -> None:
+        """One simulation of every tree."""
+        trees, _, _, _, _, nodes, edges, _ = self.arrays
+        run, explore = self.search.device.launch, self.search.settings.explore
+        run(select_all, self.size, *self.arrays, self.plan, self.views, explore)
+        logits, values = self.evaluator(self.tensor)
+        put = self.search.device.put
+        run(backup_all, self.size, trees, nodes, edges, put(logits), put(values))
+
+
+def interleave(lanes: list[Lane], count: int, deadline: float | None) -> None:
+    for _ in range(count):
+        if deadline is not None and time.monotonic() > deadline:
+            return
+        for lane in lanes:
+            lane.simulate()
+
+
+def sampled(found: Found, temperature: float, uniform: Callable[[int], Array]) -> Array:
+    """Actions drawn from the policy, sharpened or flattened; 0 plays the best. [trees]
+
+    uniform: called with a number, gives so many random numbers from 0 to 1.
+    """
+    if temperature == 0.0:
+        return found.best
+    odds = found.policy ** (1.0 / temperature)
+    sums = (odds / odds.sum(1, keepdims=True)).cumsum(1)
+    draw = uniform(len(odds))[:, None] * sums[:, -1:]
+    pick = np.minimum((sums <= draw).sum(1), found.counts - 1)
+    return found.actions[np.arange(len(odds)), pick].astype(np.int64)
