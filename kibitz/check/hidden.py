@@ -1,0 +1,329 @@
+"""Promises of what a seat may see: views, `known`, re-deals and players that do not peek."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..batch import Batch
+from ..chance import streams
+from ..game import Game, nothing_hidden
+from .trial import Broken, NotTried, Rng, State, Trial, some
+
+REDEALS = 3  # of a position for a seat, where every one must hold
+PLAYED_ON = 60  # re-dealt positions played to the end
+DEALS = 8000  # of each of two samples whose frequencies are compared
+REDEALT = 1500  # likewise, from one position
+REDEALT_AT = 8  # positions
+LABELLED = 100  # deals whose labels are compared: each is a call from Python
+PLIES = 3  # decisions after the deal at which re-deals are still compared with the truth
+SIGMAS = 4.5
+BUCKETS = 64
+PROJECTIONS = 64  # bytes, and pairs of bytes, whose frequencies are compared
+
+
+# Every re-deal must keep what the seat knows -----------------------------------------------------
+
+
+def views_keep_secrets(trial: Trial) -> None:
+    """Re-deal what a seat cannot know: its view, `known`, `seen` and its actions stay the same.
+
+    Until the game is over: what is shown then is no secret any more.
+    """
+    rng = trial.rng()
+    for s in trial.chances + trial.decisions:
+        for seat in range(trial.game.seats):
+            before = _told(trial, s, seat)
+            for _ in range(REDEALS):
+                t = trial.redealt(s, seat, rng)
+                for what, now in _told(trial, t, seat).items():
+                    if now != before[what]:
+                        raise Broken(
+                            f"{trial.at(s)}: {what} of seat {seat} changes when what it cannot "
+                            f"know is re-dealt to {trial.game.text(t)!r}, from\n"
+                            f"{_readable(trial, before[what])} to\n{_readable(trial, now)}"
+                        )
+
+
+def _told(trial: Trial, s: State, seat: int) -> dict[str, Any]:
+    """All that one seat is told about a position."""
+    who = trial.turn(s)
+    return {
+        "the view": trial.game.look(s, seat).tobytes(),
+        "`known`": trial.known(s, seat),
+        "`seen`": trial.game.seen(s, seat),
+        "the turn": who,
+        "the list of actions": trial.legal(s) if who == seat else None,
+    }
+
+
+def _readable(trial: Trial, told: Any) -> Any:
+    return view_entries(trial.game, told) if isinstance(told, bytes) else told
+
+
+def view_entries(game: Game, view: bytes) -> dict[str, dict[str, float]]:
+    """A view as its entries that are not zero, by field and by place."""
+    told: dict[str, dict[str, float]] = {}
+    for name, values in zip(game.view.names or (), np.frombuffer(view, game.view)[0], strict=True):
+        places = [",".join(map(str, at)) for at in np.argwhere(values)]
+        told[name] = dict(zip(places, values[values != 0].tolist(), strict=True))
+    return told
+
+
+def redealt_games_go_on(trial: Trial) -> None:
+    """A re-dealt position plays on to the end by the rules."""
+    rng = trial.rng()
+    for s in some(trial.chances + trial.decisions, PLAYED_ON):
+        for seat in range(trial.game.seats):
+            trial.play_on(trial.redealt(s, seat, rng), rng)
+
+
+# A re-deal must be a re-deal ---------------------------------------------------------------------
+
+
+def redealing_changes_what_is_hidden(trial: Trial) -> None:
+    """Where two deals look the same to a seat, re-dealing for it changes something."""
+    for seat in range(trial.game.seats):
+        hidden = _hidden_from(trial, seat)
+        if hidden is not None and not _changed_bytes(trial, seat).any():
+            s, one, other = hidden
+            raise Broken(
+                f"{trial.at(s)}: seat {seat} cannot tell move {one} from {other}, "
+                f"but no re-deal for it changes any position where a seat is to move"
+            )
+
+
+def _hidden_from(trial: Trial, seat: int) -> tuple[State, int, int] | None:
+    """A position and two moves after which the seat knows the same but the truth differs."""
+    for s in trial.chances + trial.decisions:
+        met: dict[int, tuple[int, bytes]] = {}
+        for move in trial.moves(s)[:10]:
+            t = trial.after(s, move)
+            other, bytes_ = met.setdefault(trial.known(t, seat), (move, t.tobytes()))
+            if bytes_ != t.tobytes():
+                return s, other, move
+    return None
+
+
+def _changed_bytes(trial: Trial, seat: int) -> Any:
+    """Which bytes of a state a re-deal for this seat has been seen to change, at decisions."""
+    changed = np.zeros(trial.game.state.itemsize, bool)
+    rng = trial.rng(1)
+    for s in trial.decisions:
+        for _ in range(REDEALS):
+            changed |= _bytes([s])[0] != _bytes([trial.redealt(s, seat, rng)])[0]
+    return changed
+
+
+def redealing_is_fair(trial: Trial) -> None:
+    """Over many deals, re-dealt states are as frequent as true ones.
+
+    Compared at the first decision, and at later ones as long as the same actions, with the same
+    labels, were legal in all deals and all played the same: then nobody's play has told anything.
+    """
+    if trial.game.redeal is nothing_hidden:
+        raise NotTried("nothing is hidden")
+    suspects: dict[tuple[int, int], list[Any]] = {}
+    for attempt in range(2):  # what looks unfair must look unfair again in fresh deals
+        for ply, deals in enumerate(_deals_in_step(trial, trial.seed + 1000 * attempt)):
+            for seat in range(trial.game.seats):
+                true = _bytes(deals.states[:DEALS])
+                guessed = _bytes(_redealt_batch(deals, seat, trial.seed)[DEALS:])
+                masks = suspects.get((ply, seat), []) if attempt else _projections(true, guessed)
+                found = [m for m in masks if _sigmas(true, guessed, m) > SIGMAS]
+                suspects[ply, seat] = found
+                if attempt and found:
+                    raise Broken(
+                        f"{trial.game.name}, ply {ply}: re-deals for seat {seat} are not as "
+                        f"frequent as true deals, in {_fields(trial, found[0])}"
+                    )
+
+
+def _deals_in_step(trial: Trial, seed: int) -> Iterator[Batch]:
+    """Many deals in which every seat plays alike, as long as that is possible."""
+    deals = Batch(trial.game, 2 * DEALS, seed=seed)
+    dice = np.random.default_rng(seed)
+    for _ in range(1 + PLIES):
+        deals.settle()
+        if len(set(deals.turns().tolist())) > 1 or deals.turns()[0] < 0:
+            return
+        yield deals
+        actions, counts = deals.actions()
+        legal = actions[0, : counts[0]].tolist()
+        labels = {
+            tuple(int(trial.game.label(s, a)) for a in legal) for s in deals.states[:LABELLED]
+        }
+        if (actions != actions[0]).any() or (counts != counts[0]).any() or len(labels) > 1:
+            return
+        deals.play(np.full(deals.size, dice.choice(legal)), check=False)
+
+
+def _redealt_batch(deals: Batch, seat: int, seed: int) -> Any:
+    """The states of a batch, re-dealt for one seat; the batch stays as it was."""
+    true = deals.states.copy()
+    deals.redeal(np.full(deals.size, seat), streams(seed, "search", deals.size))
+    redealt = deals.states.copy()
+    deals.states[:] = true
+    return redealt
+
+
+def redealing_forgets_the_truth(trial: Trial) -> None:
+    """Two truths that look the same to a seat are re-dealt alike: a re-deal gives nothing away."""
+    if trial.game.redeal is nothing_hidden:
+        raise NotTried("nothing is hidden")
+    for seat in range(trial.game.seats):
+        hidden = _changed_bytes(trial, seat)
+        for s, t in _lookalikes(trial, seat, hidden)[:REDEALT_AT]:
+            rng = trial.rng(2)
+            masks: list[Any] | None = None
+            for _ in range(2):  # again, a suspicion must be confirmed
+                from_s = _bytes([trial.redealt(s, seat, rng) for _ in range(REDEALT)])
+                from_t = _bytes([trial.redealt(t, seat, rng) for _ in range(REDEALT)])
+                if masks is None:
+                    masks = [m & hidden for m in _projections(from_s, from_t)]
+                masks = [m for m in masks if _sigmas(from_s, from_t, m) > SIGMAS]
+            if masks:
+                raise Broken(
+                    f"{trial.at(s)}: seat {seat} knows the same at {trial.game.text(t)!r}, but "
+                    f"re-deals of the two differ in {_fields(trial, masks[0])}"
+                )
+
+
+def _lookalikes(trial: Trial, seat: int, hidden: Any) -> list[tuple[State, State]]:
+    """Pairs of decisions that differ in what is hidden from the seat and in nothing it knows.
+
+    Met in play where we can, and otherwise a position and a re-deal of it.
+    """
+    met: dict[int, State] = {}
+    pairs, made = [], []
+    rng = trial.rng(3)
+    for s in trial.decisions:
+        other = met.setdefault(trial.known(s, seat), s)
+        if (_bytes([s]) != _bytes([other]))[0, hidden].any():
+            pairs.append((s, other))
+        elif (t := trial.redealt(s, seat, rng)).tobytes() != s.tobytes():
+            made.append((s, t))
+    return some(pairs, REDEALT_AT // 2) + some(made, REDEALT_AT)
+
+
+# Frequencies -------------------------------------------------------------------------------------
+
+
+def _bytes(states: Any) -> Any:
+    """uint8 [states, itemsize]"""
+    return np.frombuffer(b"".join(s.tobytes() for s in states), np.uint8).reshape(len(states), -1)
+
+
+def _projections(a: Any, b: Any) -> list[Any]:
+    """Sets of bytes, as masks: all, single ones and pairs. Only bytes that vary are of interest."""
+    varied = np.flatnonzero((a != a[0]).any(0) | (b != a[0]).any(0))
+    dice = np.random.default_rng(varied.size)
+    singles = [[i] for i in dice.permutation(varied)[:PROJECTIONS]]
+    pairs = [dice.choice(varied, 2, replace=False) for _ in range(PROJECTIONS) if varied.size > 1]
+    masks = []
+    chosen: Any
+    for chosen in [varied, *singles, *pairs]:
+        mask = np.zeros(a.shape[1], bool)
+        mask[chosen] = True
+        masks.append(mask)
+    return masks
+
+
+def _sigmas(a: Any, b: Any, mask: Any) -> float:
+    """How far apart two samples are in the bytes of `mask`: chi-square over hashed buckets."""
+    weights = np.random.default_rng(mask.sum()).integers(1 << 63, size=mask.sum(), dtype=np.uint64)
+    hashed = [
+        ((x[:, mask] + np.uint64(1)) @ (2 * weights + np.uint64(1))) >> np.uint64(58)
+        for x in (a, b)
+    ]
+    counts = np.array([np.bincount(h.astype(int), minlength=BUCKETS) for h in hashed], float)
+    rare = counts.sum(0) < 10
+    counts = np.column_stack([counts[:, ~rare], counts[:, rare].sum(1)])
+    counts = counts[:, counts.sum(0) > 0]
+    freedom = counts.shape[1] - 1
+    if freedom < 1:
+        return 0.0
+    square = float(((counts[0] - counts[1]) ** 2 / counts.sum(0)).sum())
+    spread = 2 / (9 * freedom)  # Wilson and Hilferty: the cube root is nearly normal
+    return float((np.cbrt(square / freedom) - 1 + spread) / np.sqrt(spread))
+
+
+def _fields(trial: Trial, mask: Any) -> str:
+    """The names of the fields that hold these bytes."""
+    told = []
+    for name, (kind, offset, *_) in (trial.game.state.fields or {}).items():
+        if mask[offset : offset + kind.itemsize].any():
+            told.append(f"`{name}`")
+    return ", ".join(told)
+
+
+# What a seat knows and sees ----------------------------------------------------------------------
+
+
+def known_names_what_a_seat_knows(trial: Trial) -> None:
+    """`known` is never 0, changes with every action, and if it is equal so is all a seat sees."""
+    met: dict[tuple[int, int], tuple[State, bytes]] = {}
+    acting: dict[int, tuple[State, int, list[int]]] = {}
+    for s in trial.chances + trial.decisions:
+        who = trial.turn(s)
+        for seat in range(trial.game.seats):
+            known, view = trial.known(s, seat), trial.game.look(s, seat).tobytes()
+            if known == 0:
+                raise Broken(f"{trial.at(s)}: `known` of seat {seat} is 0")
+            t, other = met.setdefault((seat, known), (s, view))
+            if view != other:
+                raise Broken(
+                    f"{trial.at(s)}: seat {seat} has another view than at {trial.game.text(t)!r}, "
+                    f"but the same `known`"
+                )
+            for action in some(trial.legal(s), 10) if who >= 0 else []:
+                if trial.known(trial.after(s, action), seat) == known:
+                    raise Broken(f"{trial.at(s)}: `known` of seat {seat} misses action {action}")
+        if who >= 0:
+            legal = trial.legal(s)
+            t, *before = acting.setdefault(trial.known(s, who), (s, who, legal))
+            if before != [who, legal]:
+                raise Broken(
+                    f"{trial.at(s)}: other actions than at {trial.game.text(t)!r}, "
+                    f"but the same `known`"
+                )
+
+
+def views_are_written_whole(trial: Trial) -> None:
+    """A view does not depend on the view that was in its place before, nor writes outside it."""
+    game = trial.game
+    rows = np.zeros(3, game.view)
+    for s in trial.chances + trial.decisions + trial.ends:
+        for seat in range(game.seats):
+            fresh = game.look(s, seat).view(game.view)[0]
+            game.observe(s, seat, rows[1])
+            if not np.isfinite(rows.view(np.float32)).all():
+                raise Broken(f"{trial.at(s)}: the view of seat {seat} is not finite")
+            for name in game.view.names or ():
+                if (rows[1][name] != fresh[name]).any():
+                    raise Broken(f"{trial.at(s)}: `{name}` of seat {seat} keeps an earlier view")
+            if rows[0].tobytes() + rows[2].tobytes() != bytes(2 * game.view.itemsize):
+                raise Broken(f"{trial.at(s)}: the view of seat {seat} is written outside")
+
+
+def players_do_not_peek(trial: Trial) -> None:
+    """The game's own players choose legal actions, and the same after every re-deal."""
+    for name, choose in trial.game.players.items():
+        for number, s in enumerate(trial.decisions):
+            seat, rng = trial.turn(s), trial.rng(number)
+            choice = _choice(choose, s, seat, trial.rng(number))
+            if choice not in trial.legal(s):
+                raise Broken(f"{trial.at(s)}: {name} chose {choice}, not one of {trial.legal(s)}")
+            for _ in range(REDEALS):
+                t = trial.redealt(s, seat, rng)
+                if (other := _choice(choose, t, seat, trial.rng(number))) != choice:
+                    raise Broken(
+                        f"{trial.at(s)}: {name} chose {choice}, but {other} when what it "
+                        f"cannot see was re-dealt to {trial.game.text(t)!r}"
+                    )
+
+
+def _choice(choose: Any, s: State, seat: int, rng: Rng) -> int:
+    return int(choose(s, seat, rng))

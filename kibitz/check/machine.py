@@ -1,0 +1,274 @@
+"""Promises of the machine: the same bytes interpreted, compiled, in any batch and on a GPU."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import traceback
+import typing
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, types
+
+from ..batch import Batch
+from ..chance import below, stream, streams
+from ..compiled import RULES
+from ..game import CHANCE, OVER, Game, OptionError, Options
+from .trial import Broken, NotTried, State, Trial
+
+STEPS = 10  # of a trace, for every game of the trial
+BATCH, PLIES = 256, 40
+SIMULATED, SIMULATED_PLIES = 3, 4  # the CUDA simulator takes a second for a few games
+
+# What is played, to be compared -------------------------------------------------------------------
+
+
+def trace(trial: Trial) -> Iterator[tuple[State, str]]:
+    """Every step of random play, with a few digits of the state and of all that rules say of it."""
+    game, left = trial.game, STEPS * trial.games
+    for index in range(trial.games):
+        rng, other, s = stream(trial.seed, "table", index), trial.rng(index), game.fresh()
+        while left:
+            left -= 1
+            who = int(game.turn(s))
+            yield s, _digits(trial, s, who, other)
+            if who == CHANCE:
+                game.roll(s, rng)
+            elif who == OVER:
+                break
+            else:
+                legal = game.legal(s)
+                game.play(s, legal[int(below(rng, len(legal)))])
+
+
+def _digits(trial: Trial, s: State, who: int, rng: Any) -> str:
+    game = trial.game
+    parts: list[Any] = [s.tobytes(), who]
+    for seat in range(game.seats):
+        parts += [game.look(s, seat).tobytes(), trial.known(s, seat)]
+        if who != OVER:
+            parts.append(trial.redealt(s, seat, rng).tobytes())
+    if who == OVER:
+        parts.append(game.scores(s))
+    elif who == CHANCE:
+        parts.append(game.chances(s))
+    else:
+        legal = game.legal(s)
+        parts += [legal, [int(game.label(s, a)) for a in legal]]
+        parts += [int(choose(s, who, rng)) for choose in game.players.values()]
+    return hashlib.blake2b(repr(parts).encode(), digest_size=5).hexdigest()
+
+
+def story(
+    game: Game, seed: int, size: int, plies: int, device: str = "cpu", threads: int | None = None
+) -> dict[str, Any]:
+    """What every kernel makes of a batch after random play: arrays by name."""
+    batch = Batch(game, size, device=device, seed=seed, threads=threads)
+    batch.wander(plies)
+    get = batch.device.get
+    turns = get(batch.turns())
+    told = {"states": batch.host().copy(), "streams": get(batch.rngs).copy(), "turns": turns}
+    told["actions"], told["counts of actions"] = map(get, batch.actions())
+    for seat in range(game.seats):
+        seats = np.full(size, seat)
+        told[f"views of seat {seat}"] = get(batch.observe(seats))
+        told[f"`known` of seat {seat}"] = get(batch.known(seats))
+    for player in game.players:
+        chosen = batch.choose(player, turns, streams(seed, "player", size))
+        told[f"choices of {player}"] = get(chosen)
+    batch.settle()
+    told["scores"] = get(batch.scores())
+    batch.redeal(np.zeros(size, np.int64), streams(seed, "search", size))
+    told["re-dealt states"] = batch.host().copy()
+    return told
+
+
+def digests(told: dict[str, Any]) -> dict[str, str]:
+    """A story, short enough for another process to tell."""
+    return {name: hashlib.sha256(a.tobytes()).hexdigest()[:16] for name, a in told.items()}
+
+
+def copies(game: Game) -> dict[str, int]:
+    """How often each rule of the game has been compiled for the same records.
+
+    What other processes compiled counts: from the disk comes only what is called from outside.
+    """
+    parts = game.play.__module__.split(".")
+    room = ".".join(parts[: 3 if parts[0] == "kibitz" else 1]) + "."
+    kind = from_dtype(game.state)
+    return {
+        each.py_func.__qualname__: max(_copies_by_records(each, kind).values(), default=0)
+        for each in RULES
+        if f"{each.py_func.__module__}.".startswith(room)
+    }
+
+
+def _copies_by_records(rule: Any, kind: types.Type) -> Counter[tuple[types.Type, ...]]:
+    kept = getattr(rule._cache, "_cache_file", None)
+    signatures = {*rule.signatures, *(key[0] for key in (kept._load_index() if kept else ()))}
+    return Counter(
+        tuple(t for t in signature if isinstance(t, types.Record))
+        for signature in signatures
+        if kind in signature
+    )
+
+
+# Other processes ---------------------------------------------------------------------------------
+
+
+def elsewhere(trial: Trial, what: str, **switches: str) -> dict[str, Any]:
+    """Ask `python -m kibitz.check`, with some of numba's switches set."""
+    options = json.dumps(dataclasses.asdict(trial.game.options))
+    asked = [what, str(trial.name), options, str(trial.seed), str(trial.games)]
+    off = {"NUMBA_DISABLE_JIT": "0", "NUMBA_BOUNDSCHECK": "0", "NUMBA_ENABLE_CUDASIM": "0"}
+    done = subprocess.run(
+        [sys.executable, "-m", "kibitz.check", *asked],
+        env={**os.environ, **off, **switches},
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        told_last = done.stderr.strip()[-2000:]
+        raise Broken(
+            f"{trial.game.name}: another process ended with {done.returncode}: {told_last}"
+        )
+    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    if error := told.get("error"):
+        raise Broken(f"{trial.game.name}: {error}")
+    return told
+
+
+def answer(what: str, trial: Trial) -> dict[str, Any]:
+    """What the other process says."""
+    try:
+        if what == "cuda":
+            return digests(story(trial.game, trial.seed, SIMULATED, SIMULATED_PLIES, device="cuda"))
+        with np.errstate(over="raise"):
+            told: dict[str, Any] = {"trace": [digits for _, digits in trace(trial)]}
+        told["fingerprint"] = trial.game.fingerprint
+        if what == "bounds":
+            story(trial.game, trial.seed, BATCH, PLIES)
+            told["copies"] = copies(trial.game)
+        return told
+    except Exception as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{last.filename}, line {last.lineno}: {last.line}"
+        return {"error": f"{type(error).__name__}: {error} ({where})"}
+
+
+@functools.lru_cache(maxsize=16)
+def _interpreted(trial: Trial) -> dict[str, Any]:
+    return elsewhere(trial, "trace", NUMBA_DISABLE_JIT="1")
+
+
+@functools.lru_cache(maxsize=16)
+def _bounds_checked(trial: Trial) -> dict[str, Any]:
+    return elsewhere(trial, "bounds", NUMBA_BOUNDSCHECK="1")
+
+
+# Promises ----------------------------------------------------------------------------------------
+
+
+def interpreted_equals_compiled(trial: Trial) -> None:
+    """Plain Python, where an overflow is an error, gives the same bytes as machine code."""
+    _same_trace(trial, _interpreted(trial)["trace"], "interpreted")
+
+
+def indices_stay_in_bounds(trial: Trial) -> None:
+    """No rule reads or writes outside an array; without this check nobody would notice."""
+    _same_trace(trial, _bounds_checked(trial)["trace"], "with bounds checked")
+
+
+def _same_trace(trial: Trial, theirs: list[str], how: str) -> None:
+    for (s, one), other in zip(trace(trial), theirs, strict=True):
+        if one != other:
+            raise Broken(f"{trial.at(s)}: the state, or what a rule says of it, differs {how}")
+
+
+def rules_compile_once(trial: Trial) -> None:
+    """Each rule has one compiled copy for this game's record, whatever integers it is given."""
+    many = {rule: n for rule, n in _bounds_checked(trial)["copies"].items() if n > 1}
+    if many:
+        raise Broken(f"{trial.game.name}: rules compiled more than once: {many}")
+
+
+def batches_are_only_faster(trial: Trial) -> None:
+    """A game of a batch does not depend on threads, on the size of the batch, or on the run."""
+    game, seed = trial.game, trial.seed
+    one = story(game, seed, BATCH, PLIES, threads=1)
+    _same_story(trial, one, story(game, seed, BATCH, PLIES, threads=2), "two threads")
+    half = story(game, seed, BATCH // 2, PLIES, threads=1)
+    _same_story(trial, {n: a[: BATCH // 2] for n, a in one.items()}, half, "half the batch")
+
+
+def gpu_equals_cpu(trial: Trial) -> None:
+    """The GPU gives the same bytes as the CPU."""
+    if trial.device != "cuda":
+        raise NotTried("no GPU was asked for; device='cuda' asks")
+    size = max(BATCH, 40 * trial.games)
+    on_gpu = story(trial.game, trial.seed, size, PLIES, device="cuda")
+    _same_story(trial, story(trial.game, trial.seed, size, PLIES), on_gpu, "the GPU")
+
+
+def cuda_path_runs(trial: Trial) -> None:
+    """The launches of GPU kernels run, in the CUDA simulator, and give the same bytes."""
+    if importlib.util.find_spec("numba_cuda") is None:
+        raise NotTried("numba-cuda is not installed")
+    theirs = elsewhere(trial, "cuda", NUMBA_ENABLE_CUDASIM="1", NUMBA_DISABLE_JIT="1")
+    ours = digests(story(trial.game, trial.seed, SIMULATED, SIMULATED_PLIES))
+    if wrong := [name for name in ours if ours[name] != theirs[name]]:
+        raise Broken(f"{trial.game.name}: the simulated GPU has other {', '.join(wrong)}")
+
+
+def _same_story(trial: Trial, one: dict[str, Any], other: dict[str, Any], how: str) -> None:
+    for name in one:
+        for i, (a, b) in enumerate(zip(one[name], other[name], strict=True)):
+            if a.tobytes() != b.tobytes():
+                raise Broken(
+                    f"{trial.game.name}: {how} made other {name}, first in game {i}: {a} / {b}"
+                )
+
+
+def fingerprints_tell_options_apart(trial: Trial) -> None:
+    """The fingerprint is the same in every process and another under other options."""
+    game = trial.game
+    if (theirs := _interpreted(trial)["fingerprint"]) != game.fingerprint:
+        raise Broken(f"{game.name}: fingerprint {game.fingerprint}, another process says {theirs}")
+    for options in _variations(game.options):
+        if dataclasses.replace(game, options=options).fingerprint == game.fingerprint:
+            raise Broken(f"{game.name}: {options} has the fingerprint of {game.options}")
+    game.bind()  # the last one made is what a record stands for: let that be this game again
+
+
+def _variations(options: Options) -> Iterator[Options]:
+    """The options with one of them changed, in every way that makes a game."""
+    hints = typing.get_type_hints(type(options))
+    for each in dataclasses.fields(options):
+        for value in _others(getattr(options, each.name), typing.get_args(hints[each.name])):
+            try:
+                yield dataclasses.replace(options, **{each.name: value})
+            except OptionError:
+                continue
+
+
+def _others(value: Any, choices: tuple[Any, ...]) -> list[Any]:
+    if isinstance(value, bool):
+        return [not value]
+    if isinstance(value, str):
+        return [choice for choice in choices if choice != value]
+    if isinstance(value, tuple):
+        return [
+            (*value[:i], n, *value[i + 1 :])
+            for i in range(len(value))
+            for n in _others(value[i], ())
+        ]
+    return [value - 1, value + 1]
