@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .arena.match import match
     from .arena.table import Table, table
     from .batch import Batch
-    from .check import check
+    from .contract import check
     from .game import CHANCE, OVER, Game, GameError
     from .games import load
     from .players import player
@@ -30,7 +30,7 @@ _HOMES = {
     "GameError": ".game",
     "OVER": ".game",
     "Table": ".arena.table",
-    "check": ".check",
+    "check": ".contract",
     "load": ".games",
     "match": ".arena.match",
     "player": ".players",

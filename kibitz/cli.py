@@ -172,27 +172,41 @@ def check(
     option: OptionTexts = None,
     device: Device = "cpu",
     quick: Annotated[bool, typer.Option("--quick", help="Fewer games.")] = False,
+    write_playthrough: Annotated[
+        Path | None, typer.Option(help="Record one game to this file instead, for the tests.")
+    ] = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
     """Hold a game to the contract: every promise, with what broke it."""
-    from .check import check as promises
+    from .contract import check as promises
+    from .contract import playthrough
 
+    if write_playthrough is not None:
+        write_playthrough.write_text(playthrough(_load(name, option), seed), encoding="utf-8")
+        return
     settings: dict[str, Any] = {"games": 20} if quick else {}
     results = []
     for result in promises(name, options=_options(option), seed=seed, device=device, **settings):
         results.append(result)
         if not as_json:
-            mark = "[green]kept  [/green]" if result.passed else "[red]BROKEN[/red]"
-            out.print(f"{mark} {result.promise} [dim]{result.seconds:.1f} s[/dim]")
-            if not result.passed:
+            out.print(f"{_mark(result)} {result.promise} [dim]{result.seconds:.1f} s[/dim]")
+            if result.message:
                 out.print(f"       {result.message}", highlight=False, markup=False)
     broken = [r for r in results if not r.passed]
+    tried = [r for r in results if not (r.passed and r.message)]
     if as_json:
         _print_json({"game": name, "passed": not broken, "promises": [vars(r) for r in results]})
     else:
-        out.print(f"{len(results) - len(broken)} of {len(results)} promises kept")
+        untried = f", {len(results) - len(tried)} not tried" if len(tried) < len(results) else ""
+        out.print(f"{len(tried) - len(broken)} of {len(tried)} promises kept{untried}")
     raise typer.Exit(1 if broken else 0)
+
+
+def _mark(result: Any) -> str:
+    if not result.passed:
+        return "[red]BROKEN[/red]"
+    return "[yellow]not   [/yellow]" if result.message else "[green]kept  [/green]"
 
 
 # At the table -----------------------------------------------------------------------------------

@@ -156,6 +156,8 @@ def cache_root() -> Path:
 def keep_on_disk(dispatcher: Any) -> None:
     """Give one dispatcher its cache in our folder, leaving the user's own numba settings alone."""
     folder = _cache_folder()
+    if not os.access(folder, os.W_OK):
+        return  # compiled anew in each process; numba would keep it where nobody looks at sources
     if own := edition(dispatcher.py_func.__module__):
         folder = folder / own
     before = numba.config.CACHE_DIR

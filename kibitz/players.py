@@ -14,9 +14,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .batch import Batch
+from .batch import Batch, Cpu
 from .game import Game, GameError
-from .search.mcts import Found, Search, Settings
+from .search.mcts import Evaluator, Found, Search, Settings
+from .search.tree import uniforms_all
 
 
 class PlayerError(GameError):
@@ -45,10 +46,14 @@ class Sight:
         return np.asarray(self._tables.observe(self.seats))
 
     @cached_property
+    def legal(self) -> tuple[Any, Any]:
+        """The legal actions, ascending, and how many. int16 [n, max_legal], int64 [n]"""
+        return self._tables.actions()
+
+    @property
     def actions(self) -> list[list[int]]:
-        """The legal actions, ascending, by table."""
-        listed, counts = self._tables.actions()
-        return [[int(a) for a in row[:n]] for row, n in zip(listed, counts, strict=True)]
+        """The legal actions as lists, by table."""
+        return [[int(a) for a in row[:n]] for row, n in zip(*self.legal, strict=True)]
 
     def imagine(self) -> Any:
         """A table each that could be the real one, drawn with the player's stream. records [n]"""
@@ -120,6 +125,57 @@ class TreeSearch:
                 size: Search(self.game, size, self.settings, evaluator=self.evaluator)
             }
         return self._searches[size].run(states, rngs)
+
+
+class NetPlayer:
+    """A network's policy without search.
+
+    mode: `argmax` plays the likeliest action; `sample` draws from the policy, flattened or
+    sharpened by `temperature`.
+    """
+
+    ROWS = 512  # every call has this many rows, so that an answer does not depend on who else asks
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        mode: str = "argmax",
+        temperature: float = 1.0,
+        name: str = "net",
+    ) -> None:
+        if mode not in ("argmax", "sample"):
+            raise PlayerError(f"mode={mode}: there are argmax and sample")
+        self.evaluator, self.mode, self.temperature, self.name = evaluator, mode, temperature, name
+
+    def choose(self, sight: Sight) -> Any:
+        legal, counts = sight.legal
+        logits = self.logits(sight)
+        rows = np.arange(len(sight))[:, None]
+        worth = np.where(np.arange(legal.shape[1]) < counts[:, None], logits[rows, legal], -np.inf)
+        if self.mode == "sample":  # the largest of logits plus Gumbel noise is a draw from them
+            uniform = np.zeros(worth.shape)
+            Cpu().run(uniforms_all, len(sight), sight.rngs, uniform)
+            worth = worth / self.temperature - np.log(-np.log(uniform))
+        return legal[rows[:, 0], worth.argmax(1)].astype(np.int64)
+
+    def logits(self, sight: Sight) -> Any:
+        """The network's logits. [n, num_actions]"""
+        views, parts = sight.views, []
+        room = self.evaluator.room(self.ROWS, views.shape[1])
+        for first in range(0, len(views), self.ROWS):
+            part = views[first : first + self.ROWS]
+            room[: len(part)] = _like(room, part)
+            parts.append(_host(self.evaluator(room)[0])[: len(part)])
+        return np.concatenate(parts)
+
+
+def _like(room: Any, part: Any) -> Any:
+    """Numbers as whatever kind of array `room` is."""
+    return room.new_tensor(part) if hasattr(room, "new_tensor") else part
+
+
+def _host(array: Any) -> Any:
+    return array.cpu().numpy() if hasattr(array, "cpu") else np.asarray(array)
 
 
 Factory = Callable[..., Player]

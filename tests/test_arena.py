@@ -220,7 +220,7 @@ class Stubborn:
 
 
 def test_an_illegal_choice_of_a_player_stops_the_match_and_names_the_players():
-    with pytest.raises(IllegalAction, match="77 is not legal(.|\n)*stubborn"):
+    with pytest.raises(IllegalAction, match=r"77 is not legal(.|\n)*stubborn"):
         match(load("kuhn"), Stubborn(), "random", games=10)
 
 
@@ -288,7 +288,7 @@ def _chunk_count(file: Path) -> int:
 def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
     file = tmp_path / "letter.txt"
     file.write_text("Dear diary, " * 100)
-    with pytest.raises(ResultsError, match="letter.txt cannot be used as a file of results"):
+    with pytest.raises(ResultsError, match=r"letter\.txt cannot be used as a file of results"):
         saved_match(file, load("kuhn"), "random", "random", games=2)
     assert file.read_text().startswith("Dear diary")
 

@@ -1,4 +1,4 @@
-"""Every game in the package keeps every promise of `kibitz.check`, also games not written yet."""
+"""Every game in the package keeps every promise of the contract, also games not written yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from kibitz import games
-from kibitz.check import PROMISES, Trial, attempt, check, playthrough
+from kibitz.contract import PROMISES, Trial, attempt, check, playthrough
 from kibitz.game import GameError
 
 # Option sets of a game beside its defaults. A game that is not here is tried under its defaults.
@@ -90,10 +90,7 @@ def test_a_recorded_game_goes_as_it_went(name: str) -> None:
 
 
 def how_to_record(name: str) -> str:
-    script = (
-        f"from kibitz import check, games; print(check.playthrough(games.load('{name}')), end='')"
-    )
-    return f'python -c "{script}" > tests/playthroughs/{name}.txt'
+    return f"kibitz check {name} --write-playthrough tests/playthroughs/{name}.txt"
 
 
 def test_results_come_with_the_name_of_a_promise_and_time() -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import kibitz
 from kibitz.arena.match import match
-from kibitz.check import check
+from kibitz.contract import check
 from kibitz.games import load, names, summary
 
 ROOT = Path(__file__).parent.parent

@@ -24,7 +24,7 @@ FLOOR = {
     "search": 1,
     "players": 2,
     "arena": 3,
-    "check": 3,
+    "contract": 3,
     "train": 4,
     "recipes": 5,
     "bench": 5,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from kibitz import games
-from kibitz.check import PROMISES, check
+from kibitz.contract import PROMISES, check
 
 GAMES = 20  # enough for each of the mistakes
 

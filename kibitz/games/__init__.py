@@ -79,6 +79,8 @@ def _outside(path: Path) -> ModuleType:
     made = importlib.util.module_from_spec(spec)
     sys.modules[name] = made
     adopt(name, edition)
+    # Python's own cache goes by whole seconds: a quick edit would run yesterday's file.
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(made)
     except Exception as error:
@@ -86,4 +88,6 @@ def _outside(path: Path) -> ModuleType:
         if isinstance(error, GameError):
             raise
         raise GameError(f"{path}: {type(error).__name__}: {error}") from error
+    finally:
+        sys.dont_write_bytecode = before
     return made

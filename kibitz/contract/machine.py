@@ -126,12 +126,12 @@ def _copies_by_records(rule: Any, kind: types.Type) -> Counter[tuple[types.Type,
 
 
 def elsewhere(trial: Trial, what: str, **switches: str) -> dict[str, Any]:
-    """Ask `python -m kibitz.check`, with some of numba's switches set."""
+    """Ask `python -m kibitz.contract`, with some of numba's switches set."""
     options = json.dumps(dataclasses.asdict(trial.game.options))
     asked = [what, str(trial.name), options, str(trial.seed), str(trial.games)]
     off = {"NUMBA_DISABLE_JIT": "0", "NUMBA_BOUNDSCHECK": "0", "NUMBA_ENABLE_CUDASIM": "0"}
     done = subprocess.run(
-        [sys.executable, "-m", "kibitz.check", *asked],
+        [sys.executable, "-m", "kibitz.contract", *asked],
         env={**os.environ, **off, **switches},
         capture_output=True,
         text=True,

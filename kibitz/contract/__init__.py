@@ -147,4 +147,4 @@ def _again(promise: Promise, trial: Trial) -> str:
     asked = f"{str(trial.name)!r}, seed={trial.seed}, games={trial.games}"
     options = f", options={vars(trial.game.options)}" if vars(trial.game.options) else ""
     call = f"list(check({asked}{options}, only=[{promise.__name__!r}]))"
-    return f"See it again: from kibitz.check import check; {call}"
+    return f"See it again: from kibitz.contract import check; {call}"

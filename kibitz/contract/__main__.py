@@ -1,4 +1,4 @@
-"""The other process of `machine`: `python -m kibitz.check trace kuhn '{}' 1 20`."""
+"""The other process of `machine`: `python -m kibitz.contract trace kuhn '{}' 1 20`."""
 
 import json
 import sys
