@@ -388,6 +388,37 @@ class _Progress:
         self.bar.stop()
 
 
+# Learning ---------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz train beasty_bar --recipe demo --out runs/first")
+def train(
+    name: GameName,
+    out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")],
+    which: Annotated[str, typer.Option("--recipe", help="Which recipe of the game.")] = "default",
+    device: Device = "cpu",
+    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    seed: Seed = 0,
+) -> None:
+    """Train a player by self-play. Kill it whenever you like; --resume goes on to the same end."""
+    import torch
+
+    from .recipes import recipe
+    from .train.loop import Run
+    from .train.report import line
+
+    torch.set_num_threads(1)  # each lane of the search evaluates on its own thread
+    run = Run(recipe(name, which), out_folder, device=device, seed=seed, resume=resume)
+    run.train(
+        seconds=None if minutes is None else 60 * minutes,
+        progress=lambda row: out.print(line(row), highlight=False),
+    )
+    player = out_folder / "player.safetensors"
+    run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
+    out.print(f"Play it: kibitz play {name} --against net:{player}", highlight=False)
+
+
 # Speed ------------------------------------------------------------------------------------------
 
 

@@ -8,8 +8,10 @@ in it, however hard one looks.
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Callable
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -100,31 +102,40 @@ class Compiled:
 class TreeSearch:
     """Tree search: PUCT or, where something is hidden, the same over information sets.
 
-    Many tables are searched in lockstep, a few hundred trees at a time.
+    Many tables are searched in lockstep, `trees` at a time.
     """
 
-    TREES = 512
-
-    def __init__(self, game: Game, settings: Settings, evaluator: Any, name: str) -> None:
+    def __init__(
+        self,
+        game: Game,
+        settings: Settings,
+        evaluator: Any,
+        name: str,
+        *,
+        device: str = "cpu",
+        trees: int = 512,
+    ) -> None:
         self.game, self.settings, self.evaluator, self.name = game, settings, evaluator, name
+        self.device, self.trees = device, trees
         self._searches: dict[int, Search] = {}
 
     def choose(self, sight: Sight) -> Any:
         states, chosen = sight.imagine(), np.zeros(len(sight), np.int64)
-        for first in range(0, len(sight), self.TREES):
-            part = slice(first, min(first + self.TREES, len(sight)))
+        for first in range(0, len(sight), self.trees):
+            part = slice(first, min(first + self.trees, len(sight)))
             # The streams are the player's: no search can foretell what the table will throw.
             chosen[part] = self.think(states[part], sight.rngs[part]).best
         return chosen
 
     def think(self, states: Any, rngs: Any) -> Found:
-        """The whole search, for who wants to see more than the move."""
-        size = len(states)
+        """The whole search, for who wants to see more than the move; `rngs` move on."""
+        size, given = len(states), {"evaluator": self.evaluator, "device": self.device}
         if size not in self._searches:
-            self._searches = {
-                size: Search(self.game, size, self.settings, evaluator=self.evaluator)
-            }
-        return self._searches[size].run(states, rngs)
+            self._searches = {size: Search(self.game, size, self.settings, **given)}
+        search = self._searches[size]
+        found = search.run(states, rngs)
+        rngs[:] = search.device.get(search.forest.rngs)
+        return found
 
 
 class NetPlayer:
@@ -213,6 +224,43 @@ def mcts(
     return TreeSearch(game, settings, evaluator, f"mcts:sims={sims}")
 
 
+CHAMPIONS = Path(__file__).parent / "champions"
+
+
+@register("net")
+def net(
+    game: Game,
+    path: str = "",
+    mode: str = "argmax",
+    temperature: str = "1",
+    sims: str = "0",
+    name: str = "",
+) -> Player:
+    """`net:PATH,mode=sample`: a network's policy; with `sims=200` it searches."""
+    from .nets import load_net
+    from .nets.evaluate import NetEvaluator
+
+    weights, about = load_net(path)
+    ours, theirs = game.describe(), about.get("game", {})
+    for key in ("name", "version", "view", "actions"):
+        if json.dumps(theirs.get(key)) != json.dumps(ours[key]):
+            raise PlayerError(f"{path} was trained for {key} {theirs.get(key)}, not {ours[key]}")
+    evaluator, name = NetEvaluator(weights), name or f"net:{Path(path).name}"
+    if count := whole("sims", sims):
+        return TreeSearch(game, Settings(simulations=count), evaluator, f"{name},sims={count}")
+    return NetPlayer(evaluator, mode, real("temperature", temperature), name)
+
+
+@register("champion")
+def champion(game: Game, sims: str = "0", mode: str = "argmax", temperature: str = "1") -> Player:
+    """`champion`, `champion:sims=200`: the network that comes with the package."""
+    path = CHAMPIONS / f"{game.name}.safetensors"
+    if not path.exists():
+        has = ", ".join(sorted(f.stem for f in CHAMPIONS.glob("*.safetensors"))) or "none yet"
+        raise PlayerError(f"{game.name} has no champion; there are champions of: {has}")
+    return net(game, str(path), mode, temperature, sims, name="champion")
+
+
 def whole(name: str, text: str) -> int:
     """A whole number in a player's text."""
     if not text.isdigit():
@@ -240,8 +288,8 @@ def player(text: str, game: Game) -> Player:
     >>> player("Honest", load("liars_dice")).name
     'honest'
     """
-    name, _, told = text.strip().lower().partition(":")
-    options = _options(text, told)
+    name, _, told = text.strip().partition(":")
+    name, options = name.lower(), _options(text, told)
     if name == "random" or name in game.players:
         if options:
             raise PlayerError(f"{text!r}: {name} has no options")
@@ -259,9 +307,11 @@ def player(text: str, game: Game) -> Player:
 
 
 def _options(text: str, told: str) -> dict[str, str]:
-    options = {}
+    options: dict[str, str] = {}
     for part in filter(None, told.split(",")):
         key, equals, value = part.partition("=")
+        if not equals and not options and len(part) > 3:  # `net:PATH`: the first may go unnamed
+            key, equals, value = "path", "=", part
         if not equals:
             raise PlayerError(f"{text!r}: {part!r} should be like sims=200")
         options[key.strip()] = value.strip()

@@ -23,6 +23,12 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"dice": (2, 2), "ones_biddable": False},
         {"dice": (1, 1), "opening_call": True},
     ],
+    "beasty_bar": [
+        {"players": 3},
+        {"players": 4, "start": 3},
+        {"empty_plays": "forbid", "scoring": "animals", "tie": "points"},
+        {"early_stop": True, "recurring": "moving_index", "tie": "low_strength"},
+    ],
 }
 CASES = [(name, i) for name in games.names() for i in range(1 + len(OPTIONS.get(name, [])))]
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"

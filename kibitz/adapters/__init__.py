@@ -1,1 +1,1 @@
-"""Doors to other libraries; each needs the extra `adapters` and is imported by its own name."""
+"""Doors to other libraries, imported by name; they need the extras `adapters` and `onnx`."""

@@ -30,8 +30,8 @@ class NetEvaluator:
     @torch.inference_mode()
     def __call__(self, views: torch.Tensor) -> Arrays:
         if self.device.type == "cpu":
-            logits, values = self.net(views)
-            return logits.float().numpy(), values.float().numpy()
+            logits, values = self.net.trimmed(views)  # type: ignore[operator]
+            return logits.numpy(), values.numpy()
         parts = [self.net(some.to(self.kind)) for some in torch.split(views, ROWS)]
         logits = torch.cat([part[0].float() for part in parts])
         values = torch.cat([part[1].float() for part in parts])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .tree import HALF, TRUST
+from .tree import SCALE, TRUST
 
 Array = np.ndarray[Any, Any]
 
@@ -57,7 +57,7 @@ def completed(visits: Array, means: Array, priors: Array, root: Array) -> Array:
 def improved(visits: Array, values: Array, priors: Array, legal: Array) -> Array:
     """The policy target: the network's policy, tilted by the completed values. [trees, actions]"""
     most = visits.max(1, keepdims=True)
-    tilt = (TRUST + most) * HALF * values
+    tilt = (TRUST + most) * SCALE * values
     logits = np.where(legal, np.log(np.maximum(priors, 1e-12)) + tilt, -np.inf)
     logits -= logits.max(1, keepdims=True)
     odds = np.exp(logits)

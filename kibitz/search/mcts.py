@@ -20,8 +20,8 @@ from ..batch import device_named
 from ..game import Game, GameError
 from . import gumbel
 from .tree import (
-    HALF,
     ROLLOUT,
+    SCALE,
     TRUST,
     UNIFORM,
     Forest,
@@ -231,7 +231,7 @@ class Search:
             policy = gumbel.improved(visits, values, priors, legal)
             noise = self.device.get(self.forest.noise).astype(np.float64)
             most = visits.max(1, keepdims=True)
-            worth = noise / ((TRUST + most) * HALF) + means
+            worth = noise / ((TRUST + most) * SCALE) + means
             pick = np.where(legal & (visits == most), worth, -np.inf).argmax(1)
             value = (policy * values).sum(1)
         else:

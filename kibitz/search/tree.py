@@ -38,7 +38,7 @@ from ..game import (
 DEPTH = 96  # decisions a simulation may go down before its position is evaluated as it is
 NO_EDGE = -1
 WAITS, ENDED = 1, 0  # t.pending: the leaf is to be evaluated, or the game was over
-TRUST, HALF = 50.0, 0.5  # Gumbel search: how much a value weighs, see `gumbel`
+TRUST, SCALE = 50.0, 0.2  # Gumbel search: what a value weighs against the policy
 UNIFORM, ROLLOUT = 0, 1  # evaluators that need no network
 
 NODE = np.dtype(
@@ -208,7 +208,7 @@ def halving(e, seat, noise, visits, most):
     """
     if e.visits != visits:
         return -1e30
-    return np.float64(noise) / ((TRUST + most) * HALF) + mean(e, seat)
+    return np.float64(noise) / ((TRUST + most) * SCALE) + mean(e, seat)
 
 
 @rule

@@ -1,0 +1,85 @@
+"""Networks as ONNX files, for runtimes that know nothing of torch. Needs the extra `onnx`.
+
+>>> import tempfile, torch
+>>> from kibitz.nets import ZoneConfig, ZoneNet
+>>> with tempfile.TemporaryDirectory() as folder:
+...     export(f"{folder}/zones.onnx", ZoneNet(ZoneConfig()), {"game": "beasty_bar"})
+...     net, about = load(f"{folder}/zones.onnx")
+>>> logits, values = net(np.zeros((3, 988), np.float32))
+>>> logits.shape, values.shape, about
+((3, 124), (3, 2), {'game': 'beasty_bar'})
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import tempfile
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from ..nets import NetError, write
+
+try:
+    import onnx
+    import onnxruntime
+except ImportError as error:
+    raise ImportError('ONNX is missing: pip install "kibitz[onnx]"') from error
+
+INPUT, OUTPUTS = "views", ["logits", "values"]
+OPSET = 18
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+
+
+def export(path: str | Path, net: nn.Module, about: dict[str, Any]) -> None:
+    """Write a network of `kibitz.nets` as an ONNX model of float32 for batches of any size.
+
+    The model has one input, `views` [batch, view_size], and the outputs `logits` and `values`.
+    `about` (anything JSON) travels with it.
+    """
+    config: Any = net.config
+    twin = copy.deepcopy(net).cpu().float().eval()
+    model = onnx.load_from_string(traced(twin, torch.zeros(2, config.view_size)))
+    onnx.helper.set_model_props(model, {"about": json.dumps(about)})
+    onnx.checker.check_model(model, full_check=True)
+    write(path, model.SerializeToString())
+
+
+def traced(net: nn.Module, views: torch.Tensor) -> bytes:
+    """The network in ONNX's own format, from running it once."""
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        # torch's newer exporter needs onnxscript; this one says every time that it is the older.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.onnx.export(
+            net,
+            (views,),
+            file := Path(folder) / "net.onnx",
+            input_names=[INPUT],
+            output_names=OUTPUTS,
+            dynamic_axes={name: {0: "batch"} for name in (INPUT, *OUTPUTS)},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+        return file.read_bytes()
+
+
+def load(
+    path: str | Path, threads: int = 1
+) -> tuple[Callable[[Floats], tuple[Floats, Floats]], dict[str, Any]]:
+    """A function from views to logits and values, as the network was, and its `about`."""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    try:
+        session = onnxruntime.InferenceSession(str(path), options)
+        about = json.loads(session.get_modelmeta().custom_metadata_map["about"])
+    except Exception as error:  # onnxruntime has a class of its own for every way to fail
+        why = " ".join(str(error).split())
+        raise NetError(f"{path} is no ONNX model that kibitz has saved: {why}") from error
+    return lambda views: tuple(session.run(OUTPUTS, {INPUT: views})), about

@@ -1,0 +1,405 @@
+"""A network for card tables: zones of cards go in, logits and a value for every seat come out.
+
+    open cards      -> card encoder     -> the zone's own transformer -> mean over its cards
+    face-down cards -> their encoder    -> likewise
+    scalars         -> one layer
+    all of it side by side -> fusion -> policy head, value head and, to learn from, margin head
+
+A view is one flat row of numbers: the zones of open cards one after the other, each of `rows` cards
+of `species + 5` numbers (present, owner, one-hot species, strength, points, place); the opponents'
+cards of 3 numbers (present, place, 0); the scalars. A row whose first number is below one half is
+empty: nobody attends to it and no mean counts it, so the rest of such a row does not matter.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+AHEAD = 2  # numbers of an open card before its species: present, owner
+BEHIND = 3  # and after it: strength, points, place
+FACE_DOWN = 3  # numbers of a card whose face is hidden
+CACHED = 64  # views at a time whose activations stay in a core's cache; 32 to 128 are alike
+
+
+@dataclass(frozen=True)
+class ZoneConfig:
+    """The shapes of a table and the size of its network."""
+
+    zones: tuple[tuple[str, int], ...] = (("queue", 5), ("bar", 24), ("thats_it", 24), ("hand", 4))
+    """Zones of open cards in the order of the view: name and rows."""
+    opponents: int = 4
+    """Rows for the cards that the other seats hold, all seats together."""
+    scalars: int = 7
+    """Numbers at the end of a view."""
+    species: int = 12
+    """Kinds of cards."""
+    actions: int = 124
+    """Logits that come out."""
+    seats: int = 2
+    """Values that come out. With two seats the second is minus the first."""
+    ordered: tuple[str, ...] = ("queue",)
+    """Zones where sinusoidal positions are added to the cards."""
+    piles: tuple[str, ...] = ("bar", "thats_it")
+    """Zones that `zone_positions` is about."""
+    zone_positions: bool = True
+    """Whether piles show in which order their cards came. Without, the network is blind to it."""
+    width: int = 128
+    """Numbers that stand for a card, for a zone and for the table."""
+    attention_heads: int = 4
+    """Heads of a transformer layer, which share the width."""
+    layers: int = 1
+    """Transformer layers of each zone."""
+    embedding: int = 32
+    """Numbers that stand for a species, and as many for the rest of a card."""
+    dropout: float = 0.1
+    """Share of the activations that training leaves out."""
+    deep_value: bool = False
+    """Whether the value head has residual blocks."""
+    margin_head: bool = False
+    """Whether the final margin is predicted too: a signal to learn from, not to play by."""
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.zones]
+        if len({*names, "opponents"}) <= len(names):
+            raise ValueError(f"zones={self.zones}: every zone needs a name of its own")
+        if strangers := {*self.ordered, *self.piles} - {*names}:
+            raise ValueError(f"there is no zone {', '.join(sorted(strangers))} in {self.zones}")
+        if min(self.opponents, self.layers, *(rows for _, rows in self.zones)) < 1:
+            raise ValueError(f"a zone has one row and one layer or more: {self}")
+        if self.width % 2 or self.width % self.attention_heads:
+            raise ValueError(
+                f"width={self.width} is odd or no multiple of {self.attention_heads} heads"
+            )
+        if self.seats < 2:
+            raise ValueError(f"seats={self.seats}: a value compares two seats or more")
+
+    @property
+    def sizes(self) -> list[int]:
+        """Numbers of each part of a view: open zones, opponents, scalars."""
+        card = AHEAD + self.species + BEHIND
+        return [*(rows * card for _, rows in self.zones), self.opponents * FACE_DOWN, self.scalars]
+
+    @property
+    def view_size(self) -> int:
+        """Numbers of a view."""
+        return sum(self.sizes)
+
+
+LARGE = ZoneConfig(width=256, attention_heads=8, layers=4, embedding=64)
+
+
+class Heads(NamedTuple):
+    """What a network says of a batch of views, as float32."""
+
+    policy: Tensor
+    """Logits, illegal actions not masked yet. [batch, actions]"""
+    value: Tensor
+    """Expected scores, counted from the seat that looks. [batch, seats]"""
+    margin: Tensor | None
+    """Expected margin of the seat that looks, from -1 to 1. [batch]"""
+
+
+class ZoneNet(nn.Module):
+    """Logits and values for views. The same seed gives the same weights.
+
+    >>> net = ZoneNet(ZoneConfig()).eval()
+    >>> logits, values = net(torch.zeros(3, 988))
+    >>> logits.shape, values.shape
+    (torch.Size([3, 124]), torch.Size([3, 2]))
+    """
+
+    def __init__(self, config: ZoneConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        width, dropout = config.width, config.dropout
+        self.card = CardEncoder(config)
+        self.opponent_card = FaceDownEncoder(width)
+        self.zones = nn.ModuleDict(
+            {
+                name: ZoneEncoder(config, rows if name in config.ordered else 0)
+                for name, rows in (*config.zones, ("opponents", config.opponents))
+            }
+        )
+        self.scalars = nn.Linear(config.scalars, width)
+        self.fusion = nn.Sequential(
+            Fusion((len(self.zones) + 1) * width, width, dropout),
+            Fusion(width, width, dropout),
+            Fusion(width, width, dropout),
+        )
+        values = 1 if config.seats == 2 else config.seats
+        self.policy = Head(width, config.actions, dropout)
+        self.value = DeepHead(width, values) if config.deep_value else Head(width, values, dropout)
+        self.margin = Head(width, 1, dropout=0.0) if config.margin_head else None
+        initialise(self, torch.Generator().manual_seed(seed))
+
+    def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [batch, actions] and values [batch, seats] of views [batch, view_size], float32.
+
+        Values are counted from the seat that looks. Illegal actions are for the caller to mask.
+        """
+        return self._answer(self.table(views))
+
+    def trimmed(self, views: Tensor, together: int = CACHED) -> tuple[Tensor, Tensor]:
+        """The same as calling the network, in about half the time on a CPU.
+
+        Works on a few views at a time, whose numbers stay in the cache, and on no rows that are
+        empty in all of them. Shapes depend on the views: not to be compiled, exported or captured.
+        """
+        answers = [
+            self._answer(self.table(part, trim=True)) for part in torch.split(views, together)
+        ]
+        logits, values = zip(*answers, strict=True)
+        return torch.cat(logits), torch.cat(values)
+
+    def heads(self, views: Tensor) -> Heads:
+        """All that the network says, for training: the margin too, where there is a head for it."""
+        table = self.table(views)
+        margin = None if self.margin is None else self.margin(table).float().tanh().squeeze(1)
+        return Heads(*self._answer(table), margin)
+
+    def table(self, views: Tensor, trim: bool = False) -> Tensor:
+        """What the heads look at. [batch, width]"""
+        views = views.to(self.scalars.weight.dtype)
+        *zones, opponents, scalars = torch.split(views, self.config.sizes, 1)
+        weight, bias = self.card.folded()
+        parts = []
+        for (name, rows), zone in zip(self.config.zones, zones, strict=True):
+            cards, present = cards_of(zone, rows, trim)
+            blind = name in self.config.piles and not self.config.zone_positions
+            shown = slice(-1 if blind else None)  # the last number of a card is its place
+            x = self.card(cards[..., shown], weight[:, shown], bias)
+            parts.append(self.zones[name](x, present))
+        cards, present = cards_of(opponents, self.config.opponents, trim)
+        parts.append(self.zones["opponents"](self.opponent_card(cards), present))
+        parts.append(functional.gelu(self.scalars(scalars)))
+        table: Tensor = self.fusion(torch.cat(parts, 1))
+        return table
+
+    def _answer(self, table: Tensor) -> tuple[Tensor, Tensor]:
+        values = self.value(table).float().tanh()
+        if self.config.seats == 2:
+            values = torch.cat((values, -values), 1)
+        return self.policy(table).float(), values
+
+
+def cards_of(zone: Tensor, rows: int, trim: bool) -> tuple[Tensor, Tensor]:
+    """The cards of a zone [batch, rows, features] and which rows hold one [batch, rows].
+
+    trim: leave out the rows behind the last one that is occupied in any view, but for one row.
+    """
+    cards = torch.unflatten(zone, 1, (rows, -1))
+    present = cards[..., 0] >= 0.5
+    if trim:
+        occupied = present.any(0).nonzero()
+        rows = int(occupied.max()) + 1 if len(occupied) else 1
+        cards, present = cards[:, :rows], present[:, :rows]
+    return cards, present
+
+
+class CardEncoder(nn.Module):
+    """An open card: what its species is like beside what its numbers say, mixed."""
+
+    def __init__(self, config: ZoneConfig) -> None:
+        super().__init__()
+        # The last row stands for no card. Nobody looks at empty rows, so it is never learned.
+        self.species = nn.Embedding(config.species + 1, config.embedding, config.species)
+        self.numbers = nn.Linear(AHEAD + BEHIND, config.embedding)
+        self.mix = nn.Linear(2 * config.embedding, config.width)
+        self.norm = nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def folded(self) -> tuple[Tensor, Tensor]:
+        """Weight and bias of the one linear layer that embedding, `numbers` and `mix` make.
+
+        Looking up a species is multiplying with its one-hot, and nothing stands between the three
+        but their order. So a card costs 17 x width products and no gathering of rows.
+        """
+        of_species, of_numbers = self.mix.weight.chunk(2, 1)
+        species = of_species @ self.species.weight[:-1].T
+        ahead, behind = torch.split(of_numbers @ self.numbers.weight, [AHEAD, BEHIND], 1)
+        bias = self.mix.bias + of_numbers @ self.numbers.bias
+        return torch.cat((ahead, species, behind), 1), bias
+
+    def forward(self, cards: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        x: Tensor = functional.gelu(functional.linear(cards, weight, bias))
+        x = self.dropout(self.norm(x))
+        return x
+
+
+class FaceDownEncoder(nn.Module):
+    """A card of somebody else: there is one, and it lies in this place."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(FACE_DOWN, width)
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, cards: Tensor) -> Tensor:
+        x: Tensor = self.norm(functional.gelu(self.linear(cards)))
+        return x
+
+
+class ZoneEncoder(nn.Module):
+    """A zone: its cards look at each other, then their mean stands for all of them.
+
+    rows: how many sinusoidal positions there are to add, 0 for a zone without order.
+    """
+
+    def __init__(self, config: ZoneConfig, rows: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            ZoneLayer(config.width, config.attention_heads, config.dropout)
+            for _ in range(config.layers)
+        )
+        self.empty = nn.Parameter(torch.zeros(config.width))
+        self.places: Tensor | None
+        self.register_buffer("places", positions(rows, config.width) if rows else None, False)
+
+    def forward(self, x: Tensor, present: Tensor) -> Tensor:
+        """One vector a zone [batch, width] from cards [batch, rows, width]."""
+        if self.places is not None:
+            x = x + self.places[: x.shape[1]]
+        nobody = ~present.any(1, keepdim=True)
+        seen = present | nobody  # in an empty zone everybody, lest attention divide 0 by 0
+        shares = (seen.to(x.dtype) / seen.sum(1, keepdim=True, dtype=x.dtype)).unsqueeze(1)
+        *layers, last = self.layers
+        assert isinstance(last, ZoneLayer)
+        for layer in layers:
+            x = layer(x, seen)
+        x = last.attend(x, seen)
+        hidden = last.widen(x)
+        if self.training and last.dropout.p > 0:
+            mean = shares @ last.narrow(x, hidden)
+        else:  # the mean of a linear layer is the layer of the mean: a third of the work less
+            mean = last.narrow(shares @ x, shares @ hidden)
+        return torch.where(nobody, self.empty, mean.squeeze(1))
+
+
+class ZoneLayer(nn.Module):
+    """A pre-norm transformer layer, in numbers the same as torch's `TransformerEncoderLayer`.
+
+    It is taken apart so that a zone can take the mean before the last matrix.
+    """
+
+    def __init__(self, width: int, heads: int, dropout: float) -> None:
+        super().__init__()
+        self.heads = heads
+        self.attention_norm = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.out = nn.Linear(width, width)
+        self.feed_norm = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, seen: Tensor) -> Tensor:
+        """x: [batch, rows, width]; seen: which rows can be looked at, one or more [batch, rows]."""
+        x = self.attend(x, seen)
+        return self.narrow(x, self.widen(x))
+
+    def attend(self, x: Tensor, seen: Tensor) -> Tensor:
+        """Every row adds what it finds in the rows that can be seen."""
+        qkv = self.qkv(self.attention_norm(x)).unflatten(2, (3, self.heads, -1))
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind()  # each [batch, heads, rows, width / heads]
+        dropout = self.dropout.p if self.training else 0.0
+        # torch splits batches over 65,535 for a GPU's kernels by itself, but not with dropout.
+        mixed = functional.scaled_dot_product_attention(
+            q, k, v, attn_mask=seen[:, None, None, :], dropout_p=dropout
+        )
+        x = x + self.dropout(self.out(mixed.transpose(1, 2).flatten(2)))
+        return x
+
+    def widen(self, x: Tensor) -> Tensor:
+        """The first half of the feed-forward part. [..., 4 width]"""
+        hidden: Tensor = self.dropout(functional.gelu(self.up(self.feed_norm(x))))
+        return hidden
+
+    def narrow(self, x: Tensor, hidden: Tensor) -> Tensor:
+        """The second half, added to what was there."""
+        x = x + self.dropout(self.down(hidden))
+        return x
+
+
+class Fusion(nn.Module):
+    """Two layers around which the input is carried."""
+
+    def __init__(self, inputs: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.first = nn.Linear(inputs, width)
+        self.first_norm = nn.LayerNorm(width)
+        self.second = nn.Linear(width, width)
+        self.second_norm = nn.LayerNorm(width)
+        self.carry = nn.Identity() if inputs == width else nn.Linear(inputs, width)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.dropout(functional.gelu(self.first_norm(self.first(x))))
+        y = self.dropout(functional.gelu(self.second_norm(self.second(y))))
+        y = y + self.carry(x)
+        return y
+
+
+class Head(nn.Module):
+    """A question about the table, answered with raw numbers."""
+
+    def __init__(self, width: int, answers: int, dropout: float) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, width // 2)
+        self.dropout = nn.Dropout(dropout)
+        self.out = nn.Linear(width // 2, answers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.out(self.dropout(functional.gelu(self.hidden(x))))
+        return x
+
+
+class DeepHead(nn.Module):
+    """The same with two residual blocks to think it over."""
+
+    def __init__(self, width: int, answers: int) -> None:
+        super().__init__()
+        self.hidden = nn.Linear(width, width)
+        self.blocks = nn.Sequential(Residual(width), Residual(width))
+        self.out = nn.Linear(width, answers)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.out(self.blocks(functional.gelu(self.hidden(x))))
+        return x
+
+
+class Residual(nn.Module):
+    """A pre-norm residual block."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.norm = nn.LayerNorm(width)
+        self.first = nn.Linear(width, width)
+        self.second = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.second(functional.gelu(self.first(self.norm(x))))
+        return x
+
+
+def positions(rows: int, width: int) -> Tensor:
+    """Sines at the even entries, cosines at the odd ones, slower and slower. [rows, width]"""
+    speeds = 10_000.0 ** -(torch.arange(0, width, 2) / width)
+    angles = torch.arange(rows)[:, None] * speeds
+    return torch.stack((angles.sin(), angles.cos()), 2).flatten(1)
+
+
+def initialise(net: nn.Module, generator: torch.Generator) -> None:
+    """Xavier-uniform matrices, zero biases and small embeddings; norms and `empty` are born so."""
+    for part in net.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_uniform_(part.weight, generator=generator)
+            nn.init.zeros_(part.bias)
+        elif isinstance(part, nn.Embedding):
+            nn.init.normal_(part.weight, std=0.02, generator=generator)
+            with torch.no_grad():
+                part.weight[-1] = 0.0

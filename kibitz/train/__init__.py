@@ -1,0 +1,1 @@
+"""Learning: self-play writes positions, replay samples them, the learner improves a network."""

@@ -1,0 +1,74 @@
+"""How a run looks: a line in the terminal, TensorBoard events, a picture of its curves."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+CURVES = (
+    ("strength", ("elo",)),
+    ("win rate at the gate", ("against_best", "against_random", "against_greedy")),
+    ("loss", ("loss_policy", "loss_value", "loss_margin")),
+    ("speed", ("games_per_s", "steps_per_s")),
+)
+
+
+def line(row: dict[str, Any]) -> str:
+    """An iteration in one line."""
+    told = [
+        f"iteration {row['iteration']}",
+        f"{row['games_per_s']:,.0f} games/s",
+        f"{row['simulations_per_s']:,.0f} simulations/s",
+        f"policy {row['loss_policy']:.3f}",
+        f"value {row['loss_value']:.3f}",
+    ]
+    for name, rate in row.items():
+        if name.startswith("against_"):
+            told.append(f"{rate:.1%} {name.replace('_', ' ')}")
+    told.append(f"Elo {row['elo']:+.0f}")
+    return ", ".join(told)
+
+
+class Board:
+    """TensorBoard events, where TensorBoard is installed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.writer: Any = None
+        if importlib.util.find_spec("tensorboard") is not None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
+
+    def add(self, row: dict[str, Any]) -> None:
+        if self.writer is not None:
+            for name, value in row.items():
+                if name != "iteration":
+                    self.writer.add_scalar(name, float(value), row["iteration"])
+            self.writer.flush()
+
+
+def draw(rows: list[dict[str, Any]], path: Path) -> bool:
+    """The curves of a run as a picture; False where matplotlib is not installed."""
+    if importlib.util.find_spec("matplotlib") is None or not rows:
+        return False
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(2, 2, figsize=(11, 7), layout="constrained")
+    for axis, (title, names) in zip(axes.flat, CURVES, strict=True):
+        for name in names:
+            points = [(row["iteration"], row[name]) for row in rows if name in row]
+            if points:
+                axis.plot(*zip(*points, strict=True), label=name.replace("_", " "))
+        axis.set_title(title)
+        axis.set_xlabel("iteration")
+        axis.grid(alpha=0.3)
+        axis.legend()
+    temporary = path.with_name(f".{path.name}")
+    figure.savefig(temporary, format="png", dpi=100)
+    pyplot.close(figure)
+    temporary.replace(path)
+    return True

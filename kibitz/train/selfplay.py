@@ -1,0 +1,98 @@
+"""Self-play: many games in lockstep, every move searched, every decision kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from ..batch import Batch
+from ..chance import streams
+from ..game import Game
+from ..search.mcts import Evaluator, Found, Search, Settings, sampled
+from ..search.tree import uniforms_all
+from .replay import Positions
+
+
+class SelfPlay:
+    """Plays whole games of a searching player against itself.
+
+    With PUCT at the root the first `opening` moves of a game are drawn from the visits, so that
+    games differ; Gumbel search has its own noise.
+    """
+
+    def __init__(
+        self,
+        game: Game,
+        games: int,
+        settings: Settings,
+        evaluator: Literal["rollout", "uniform"] | Evaluator,
+        device: str,
+        opening: int = 8,
+    ) -> None:
+        self.game, self.games, self.device = game, games, device
+        self.opening = opening if settings.root == "puct" else 0
+        self.search = Search(game, games, settings, evaluator=evaluator, device=device)
+
+    def play(
+        self, seed: int, iteration: int, progress: Callable[[int], None] | None = None
+    ) -> Positions:
+        """The decisions of one batch of games; the same seed and iteration play the same."""
+        tables = streams(seed, "training", self.games, 2 * iteration * self.games)
+        trees = streams(seed, "training", self.games, (2 * iteration + 1) * self.games)
+        batch = Batch.of(
+            self.game, np.zeros(self.games, self.game.state), tables, device=self.device
+        )
+        trees = batch.device.put(trees)
+        batch.start()
+        roots, parts, lanes = None, [], []
+        while True:
+            batch.settle()
+            turns = batch.device.get(batch.turns())
+            live = turns >= 0
+            if not live.any():
+                break
+            states = batch.host()
+            # A table that is done is searched on at its last decision, and the result thrown away.
+            if roots is None:
+                roots = states.copy()
+            roots[live] = states[live]
+            found = self.search.run(roots, trees)
+            parts.append(_decisions(found, roots, turns, live))
+            lanes.append(np.flatnonzero(live))
+            chosen = self._chosen(found, trees, batch, len(parts))
+            batch.play(np.where(live, chosen, -1), check=False)
+            if progress is not None:
+                progress(len(parts))
+        return _ended(parts, np.concatenate(lanes), batch)
+
+    def _chosen(self, found: Found, trees: Any, batch: Batch, move: int) -> Any:
+        if move > self.opening:
+            return found.best
+        uniform = batch.device.empty((self.games, 1), np.float64)
+        batch.run(uniforms_all, trees, uniform)
+        drawn = batch.device.get(uniform)[:, 0]
+        return sampled(found, 1.0, lambda n: drawn)
+
+
+def _decisions(found: Found, roots: Any, turns: Any, live: Any) -> Positions:
+    legal = np.arange(found.actions.shape[1]) < found.counts[:, None]
+    nothing = np.zeros(int(live.sum()), np.float32)
+    return Positions(
+        states=roots[live],
+        seats=turns[live].astype(np.int8),
+        actions=np.where(legal, found.actions, -1)[live].astype(np.int16),
+        policy=np.where(legal, found.policy, 0.0)[live].astype(np.float32),
+        value=found.value[live].astype(np.float32),
+        score=nothing,
+        margin=nothing,
+    )
+
+
+def _ended(parts: list[Positions], lanes: Any, batch: Batch) -> Positions:
+    """All decisions, with how their games ended."""
+    every = Positions.joined(parts)
+    scores, margins = (batch.device.get(x) for x in (batch.scores(), batch.margins()))
+    every.score, every.margin = scores[lanes, every.seats], margins[lanes, every.seats]
+    return every

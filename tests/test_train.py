@@ -1,0 +1,282 @@
+"""Training: it learns, it survives being killed, and it refuses what it cannot use."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from kibitz.game import GameError
+from kibitz.games import load
+from kibitz.nets import load_net
+from kibitz.players import player
+from kibitz.recipes import recipe
+from kibitz.search.mcts import Settings
+from kibitz.train import folder as folders
+from kibitz.train.folder import RunError, RunFolder
+from kibitz.train.learner import Lessons
+from kibitz.train.loop import Run
+from kibitz.train.replay import Positions, Replay
+
+TINY = replace(
+    recipe("beasty_bar", "demo"),
+    config={"margin_head": True, "width": 16, "embedding": 8, "attention_heads": 2},
+    search=Settings(simulations=6, root="gumbel", considered=4),
+    warm_search=Settings(simulations=10),
+    warm_start=2,
+    lessons=Lessons(batch=32, warm_up=2, steps=20, average=0.9),
+    games=8,
+    steps=3,
+    iterations=4,
+    gate_every=2,
+    gate_games=4,
+    baselines=("random",),
+)
+
+WORK = """
+import sys
+import torch
+torch.set_num_threads(1)
+sys.path.insert(0, sys.argv[2])
+from pathlib import Path
+from test_train import TINY
+from kibitz.train.loop import Run
+folder = Path(sys.argv[1])
+Run(TINY, folder, seed=3, resume=(folder / "run.json").exists()).train()
+"""
+
+
+def work(path: Path) -> subprocess.Popen[bytes]:
+    here = str(Path(__file__).parent)
+    with (path.parent / f"{path.name}.log").open("wb") as log:
+        command = [sys.executable, "-c", WORK, str(path), here]
+        return subprocess.Popen(command, stderr=log)
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("undisturbed")
+    assert work(path).wait() == 0, (path.parent / f"{path.name}.log").read_text()
+    return path
+
+
+def weights(path: Path) -> dict[str, bytes]:
+    arrays, about = folders.read_tensors(RunFolder(path).checkpoints()[-1])
+    assert about["standing"]["iteration"] == TINY.iterations
+    return {name: array.tobytes() for name, array in arrays.items()}
+
+
+def killed_at(path: Path, moments: list[float]) -> int:
+    """Train, killing the process after so many seconds of each attempt; how often it died."""
+    died = 0
+    for moment in [*moments, None]:
+        process = work(path)
+        try:
+            process.wait(timeout=moment)
+        except subprocess.TimeoutExpired:
+            os.kill(process.pid, signal.SIGKILL)
+            died += 1
+        process.wait()
+    assert process.returncode == 0, (path.parent / f"{path.name}.log").read_text()
+    return died
+
+
+def whole_seconds(path: Path) -> float:
+    began = time.monotonic()
+    assert work(path).wait() == 0
+    return time.monotonic() - began
+
+
+def test_a_run_that_was_killed_ends_with_the_same_weights(undisturbed, tmp_path):
+    once = RunFolder(undisturbed).metrics()
+    start = whole_seconds(undisturbed)  # nothing is left to do: the time to start
+    training = once[-1]["seconds"]
+    died = killed_at(tmp_path / "run", [start + 0.3 * training, start + 0.3 * training])
+    assert died >= 1, "the test was too slow to kill it"
+    assert weights(tmp_path / "run") == weights(undisturbed)
+    again = RunFolder(tmp_path / "run").metrics()
+    assert [row["loss_policy"] for row in again] == [row["loss_policy"] for row in once]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attempt", range(10))
+def test_killing_at_random_moments_changes_nothing(undisturbed, tmp_path, attempt):
+    start = whole_seconds(undisturbed)
+    training = RunFolder(undisturbed).metrics()[-1]["seconds"]
+    dice = random.Random(attempt)
+    moments = [start * dice.random() + 0.6 * training * dice.random() for _ in range(4)]
+    died = killed_at(tmp_path / "run", moments)
+    assert weights(tmp_path / "run") == weights(undisturbed)
+    print(f"attempt {attempt}: killed {died} times at {[round(m, 2) for m in moments]} s, equal")
+
+
+def test_a_run_writes_what_people_look_at(undisturbed):
+    about = json.loads((undisturbed / "run.json").read_text())
+    assert about["game"]["name"] == "beasty_bar" and "torch" in about["versions"]
+    assert (undisturbed / "curves.png").read_bytes().startswith(b"\x89PNG")
+    assert list((undisturbed / "board").iterdir())
+    assert not list(undisturbed.rglob("*.pkl")) and not list(undisturbed.rglob("*.pt"))
+
+
+def test_only_a_few_checkpoints_are_kept(undisturbed):
+    assert len(RunFolder(undisturbed).checkpoints()) == folders.KEPT
+
+
+def resumed(path: Path) -> Run:
+    return Run(TINY, path, seed=3, resume=True)
+
+
+@pytest.fixture
+def copied(undisturbed, tmp_path):
+    import shutil
+
+    return Path(shutil.copytree(undisturbed, tmp_path / "run"))
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:1000], lambda b: b"", lambda b: b"x" * len(b)])
+def test_a_damaged_checkpoint_gets_a_sentence_and_stays_as_it_is(copied, damage):
+    newest = RunFolder(copied).checkpoints()[-1]
+    newest.write_bytes(damage(newest.read_bytes()))
+    before = {f: f.read_bytes() for f in copied.rglob("*.safetensors")}
+    with pytest.raises(RunError, match=r"000004\.safetensors is not a readable checkpoint"):
+        resumed(copied)
+    assert before == {f: f.read_bytes() for f in copied.rglob("*.safetensors")}
+
+
+def test_a_run_of_another_game_is_refused(copied):
+    file = copied / "run.json"
+    about = json.loads(file.read_text())
+    other = load("kuhn")
+    about |= {"fingerprint": other.fingerprint, "game": other.describe()}
+    file.write_text(json.dumps(about))
+    with pytest.raises(RunError, match="is a run of kuhn, not of beasty_bar"):
+        resumed(copied)
+
+
+def test_a_run_is_not_begun_twice_nor_with_another_recipe(copied):
+    with pytest.raises(RunError, match="holds a run already; give --resume"):
+        Run(TINY, copied, seed=3)
+    with pytest.raises(RunError, match="begun with another seed: 3"):
+        Run(TINY, copied, seed=4, resume=True)
+    with pytest.raises(RunError, match="begun with another recipe"):
+        Run(replace(TINY, steps=9), copied, seed=3, resume=True)
+
+
+def test_a_second_process_on_the_same_folder_is_refused(tmp_path):
+    first, second = RunFolder(tmp_path), RunFolder(tmp_path)
+    first.lock()
+    with pytest.raises(RunError, match="is being trained by another process"):
+        second.lock()
+    first.unlock()
+    second.lock()
+
+
+def test_a_full_disk_gets_a_sentence_and_loses_nothing(tmp_path, monkeypatch):
+    file = tmp_path / "checkpoint"
+    folders.write_whole(file, b"good")
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(RunError, match="the disk is full"):
+        folders.write_whole(file, b"never written")
+    assert file.read_bytes() == b"good"
+    assert [f.name for f in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_a_trained_player_sits_down_and_another_game_refuses_it(copied, tmp_path):
+    run = resumed(copied)
+    run.champion(tmp_path / "p.safetensors", {"recipe": "tiny"})
+    run.close()
+    net, about = load_net(tmp_path / "p.safetensors")
+    assert about["recipe"] == "tiny" and not net.training
+    game = load("beasty_bar")
+    from kibitz.arena.match import match
+
+    assert match(game, f"net:{tmp_path}/p.safetensors", "random", games=20).games == 20
+    assert match(game, f"net:{tmp_path}/p.safetensors,sims=4", "random", games=4).games == 4
+    with pytest.raises(GameError, match="was trained for name beasty_bar, not kuhn"):
+        player(f"net:{tmp_path}/p.safetensors", load("kuhn"))
+
+
+# The parts ---------------------------------------------------------------------------------------
+
+
+def some_positions(count: int) -> Positions:
+    game = load("beasty_bar", early_stop=True)
+    return Positions(
+        states=np.zeros(count, game.state),
+        seats=np.zeros(count, np.int8),
+        actions=np.zeros((count, 2), np.int16),
+        policy=np.ones((count, 2), np.float32),
+        value=np.arange(count, dtype=np.float32),
+        score=np.zeros(count, np.float32),
+        margin=np.zeros(count, np.float32),
+    )
+
+
+def test_positions_come_back_from_disk_as_they_were(tmp_path):
+    there = some_positions(5)
+    there.save(tmp_path / "shard.safetensors", {})
+    back = Positions.read(tmp_path / "shard.safetensors", load("beasty_bar", early_stop=True))
+    assert back.states.tobytes() == there.states.tobytes() and (back.value == there.value).all()
+
+
+def test_a_damaged_shard_gets_a_sentence(tmp_path):
+    (tmp_path / "shard").write_bytes(b"nothing of the kind")
+    with pytest.raises(RunError, match="not a readable shard"):
+        Positions.read(tmp_path / "shard", load("beasty_bar"))
+
+
+def test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it():
+    replay = Replay(10)
+    for _ in range(5):
+        replay.add(some_positions(4))
+    assert len(replay) == 12 and len(replay.shards) == 3
+    rows = replay.sample(100, np.random.default_rng(1))
+    assert set(rows.value) == {0, 1, 2, 3}
+
+
+def test_the_learner_fits_what_it_is_shown():
+    """A hundred steps on one batch: policy and value errors fall far."""
+    from kibitz.nets import NETS
+    from kibitz.nets.evaluate import NetEvaluator
+    from kibitz.train.learner import Learner
+    from kibitz.train.selfplay import SelfPlay
+
+    game = load("beasty_bar", early_stop=True)
+    played = SelfPlay(game, 16, Settings(simulations=20), "rollout", "cpu").play(1, 1)
+    assert (played.score[:16] + played.score[16:32] == 0).all(), (
+        "seats of one game oppose each other"
+    )
+    config, net = NETS["zones"]
+    made = net(config(width=32, embedding=16, attention_heads=2, margin_head=True, dropout=0.0))
+    learner = Learner(game, made, Lessons(rate=3e-3, warm_up=5, steps=400), "cpu", seed=1)
+    batch = played[:64]
+    first = learner.learn(batch)
+    for _ in range(100):
+        last = learner.learn(batch)
+    assert last["value"] < 0.3 * first["value"] and last["policy"] < first["policy"] - 0.1
+    views = learner.views(batch)
+    logits, values = NetEvaluator(learner.net)(views)
+    assert logits.shape == (64, 124) and np.isfinite(values).all()
+    assert torch.isfinite(views).all()
+
+
+def test_a_recipe_that_does_not_exist_is_refused():
+    with pytest.raises(GameError, match="no recipe for 'whist'"):
+        recipe("whist")
+    with pytest.raises(GameError, match="no recipe 'fast'; it has: default, demo"):
+        recipe("beasty_bar", "fast")
