@@ -197,7 +197,7 @@ class Cpu:
         """Run a kernel on this thread alone, for a caller that has made threads of its own."""
         function(0, size, 1, *arrays)
 
-    def each(self, parts: Sequence[Any], work: Callable[[Any], None]) -> None:
+    def each(self, parts: Sequence[Any], work: Callable[[Any], object]) -> None:
         """Do `work` for every part, a thread a part."""
         if len(parts) == 1:
             work(parts[0])

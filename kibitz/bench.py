@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 
 from .batch import Batch, lanes
-from .game import Game
+from .chance import streams
+from .game import Game, GameError
 from .games import load
+from .search.mcts import Search, Settings
 
 CPU_GAMES = 4096
 GPU_GAMES = 1 << 20
@@ -182,3 +184,118 @@ def _launch_seconds(batch: Batch, launch: Callable[[], object]) -> float:
     row(3)
     length = max(3, int(SECONDS * 10 / row(10)))
     return min(row(length) for _ in range(REPEATS)) / length
+
+
+# Search and networks ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SearchBench:
+    """Search with the network of the game's recipe against that network alone, and rollouts."""
+
+    game: str
+    device: str
+    trees: int
+    simulations: int
+    simulations_per_s: float | None
+    evaluations_per_s: float | None
+    ratio: float | None
+    rollouts_per_s: float
+    threads: int
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def bench_search(
+    name: str, options: dict[str, Any], device: str, trees: int, simulations: int
+) -> SearchBench:
+    """Simulations a second end to end, and what the network does alone with the same views."""
+    game = load(name, **options)
+    batch = Batch(game, trees, device=device, seed=1)
+    batch.wander(6)  # a few moves into the game, so that the table is not empty
+    _until_a_seat_moves(batch)
+    settings = Settings(simulations=simulations)
+    rollouts = Search(game, trees, settings, device=device)
+    rolled = trees * simulations / _best_of(lambda: _thought(rollouts, batch), batch.device)
+    evaluator = recipe_evaluator(game.name, device)
+    searched = alone = None
+    if evaluator is not None:
+        search = Search(game, trees, settings, evaluator=evaluator, device=device)
+        count = trees * simulations
+        searched = count / _best_of(lambda: _thought(search, batch), batch.device)
+        alone = count / _best_of(lambda: search.evaluate_only(simulations), batch.device)
+    return SearchBench(
+        game=game.name,
+        device=device,
+        trees=trees,
+        simulations=simulations,
+        simulations_per_s=searched,
+        evaluations_per_s=alone,
+        ratio=searched / alone if searched and alone else None,
+        rollouts_per_s=rolled,
+        threads=lanes(),
+    )
+
+
+def _until_a_seat_moves(batch: Batch) -> None:
+    """Tables whose game has just ended begin anew."""
+    batch.settle()
+    while (over := batch.device.get(batch.turns()) < 0).any():
+        states = batch.host()
+        fresh = Batch(batch.game, batch.size, seed=2)
+        fresh.settle()
+        states[over] = fresh.states[over]
+        batch.states = batch.device.put(states)
+
+
+def _thought(search: Search, batch: Batch) -> None:
+    search.run(batch.states, streams(1, "search", batch.size))
+
+
+def _best_of(work: Callable[[], object], device: Any, times: int = 3) -> float:
+    work()
+    device.synchronize()
+    took = []
+    for _ in range(times):
+        began = time.perf_counter()
+        work()
+        device.synchronize()
+        took.append(time.perf_counter() - began)
+    return min(took)
+
+
+def recipe_evaluator(game: str, device: str) -> Any:
+    """The network of a game's recipe, untrained: weights do not change its speed."""
+    from .nets import NETS
+    from .nets.evaluate import NetEvaluator
+    from .recipes import names, recipe
+
+    if game not in names():
+        return None
+    told = recipe(game)
+    config, net = NETS[told.net]
+    return NetEvaluator(net(config(**told.config)), device)
+
+
+def bench_net(name: str, device: str) -> dict[str, Any]:
+    """Milliseconds for one view, and views a second by batch."""
+    game, evaluator = load(name), recipe_evaluator(name, device)
+    if evaluator is None:
+        raise GameError(f"{name} has no recipe, so no network of its own")
+    sizes = (1, 16, 64, 256, 1024) + ((4096, 16384, 32768) if device == "cuda" else ())
+    told: dict[str, Any] = {"game": name, "device": device, "views_per_s": {}}
+    for size in sizes:
+        told["views_per_s"][size] = _views_per_s(game, evaluator, device, size)
+    told["latency_ms"] = 1000 / told["views_per_s"][1]
+    return told
+
+
+def _views_per_s(game: Game, evaluator: Any, device: str, size: int) -> float:
+    batch = Batch(game, size, device=device, seed=1)
+    batch.wander(6)
+    room = evaluator.room(size, game.view_size)
+    batch.observe(np.zeros(size, np.int64), room)
+    rounds = max(3, 512 // size)
+    took = _best_of(lambda: [evaluator(room) for _ in range(rounds)], batch.device)
+    return size * rounds / took

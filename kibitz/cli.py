@@ -402,13 +402,11 @@ def train(
     seed: Seed = 0,
 ) -> None:
     """Train a player by self-play. Kill it whenever you like; --resume goes on to the same end."""
-    import torch
-
     from .recipes import recipe
     from .train.loop import Run
     from .train.report import line
 
-    torch.set_num_threads(1)  # each lane of the search evaluates on its own thread
+    _one_torch_thread()
     run = Run(recipe(name, which), out_folder, device=device, seed=seed, resume=resume)
     run.train(
         seconds=None if minutes is None else 60 * minutes,
@@ -451,6 +449,57 @@ def bench_rules(
     for what, figure in rows.items():
         grid.add_row(what, figure)
     out.print(grid)
+
+
+@bench_app.command("search", epilog="Example: kibitz bench search beasty_bar --trees 256")
+def bench_search(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    trees: Annotated[int, typer.Option(min=1, help="Trees searched in lockstep.")] = 256,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulations a tree.")] = 16,
+    as_json: Json = False,
+) -> None:
+    """Simulations a second with the game's network, and the network's own speed beside it."""
+    from .bench import bench_search as measured
+
+    _one_torch_thread()
+    with err.status("measuring ..."):
+        result = measured(name, _options(option), device, trees, simulations)
+    if as_json:
+        _print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("simulations/s with the network", _or_none(result.simulations_per_s, ",.0f"))
+    grid.add_row("evaluations/s of the network alone", _or_none(result.evaluations_per_s, ",.0f"))
+    grid.add_row("ratio", _or_none(result.ratio, ".2f"))
+    grid.add_row("simulations/s with rollouts", f"{result.rollouts_per_s:,.0f}")
+    out.print(grid)
+
+
+@bench_app.command("net", epilog="Example: kibitz bench net beasty_bar")
+def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> None:
+    """The network of a game: milliseconds for one view, and views a second by batch."""
+    from .bench import bench_net as measured
+
+    _one_torch_thread()
+    with err.status("measuring ..."):
+        result = measured(name, device)
+    if as_json:
+        _print_json(result)
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("one view", f"{result['latency_ms']:.2f} ms")
+    for size, speed in result["views_per_s"].items():
+        grid.add_row(f"batches of {size}", f"{speed:,.0f} views/s")
+    out.print(grid)
+
+
+def _one_torch_thread() -> None:
+    """Each lane of a search evaluates on a thread of its own."""
+    import torch
+
+    torch.set_num_threads(1)
 
 
 def _or_none(figure: float | None, form: str) -> str:

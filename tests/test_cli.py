@@ -67,6 +67,9 @@ def test_one_game_is_told_with_its_options_and_players():
         ["replay"],
         ["bench"],
         ["bench", "rules"],
+        ["bench", "search"],
+        ["bench", "net"],
+        ["train"],
         ["demo"],
     ],
 )

@@ -167,6 +167,11 @@ class Search:
         else:
             self.device.each(self.lanes, lambda lane: interleave([lane], count, deadline))
 
+    def evaluate_only(self, count: int) -> None:
+        """What the evaluator does in so many simulations, without the search: to compare with."""
+        work = self.device.each if self.device.name == "cpu" else _in_turn
+        work(self.lanes, lambda lane: [lane.evaluator(lane.tensor) for _ in range(count)])
+
     def _think(self, count: int, deadline: float | None) -> None:
         f, how = self.forest, ROLLOUT if self.evaluator == "rollout" else UNIFORM
         arrays = (f.trees, f.rngs, f.roots, f.scratch, f.words, f.nodes, f.edges, f.noise, f.plan)
@@ -290,6 +295,11 @@ class Lane:
         logits, values = self.evaluator(self.tensor)
         put = self.search.device.put
         run(backup_all, self.size, trees, nodes, edges, put(logits), put(values))
+
+
+def _in_turn(parts: list[Any], work: Callable[[Any], object]) -> None:
+    for part in parts:
+        work(part)
 
 
 def interleave(lanes: list[Lane], count: int, deadline: float | None) -> None:
