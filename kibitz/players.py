@@ -263,7 +263,7 @@ def champion(game: Game, sims: str = "0", mode: str = "argmax", temperature: str
 
 def whole(name: str, text: str) -> int:
     """A whole number in a player's text."""
-    if not text.isdigit():
+    if not text.isdecimal():
         raise PlayerError(f"{name}={text}: {name} is a whole number")
     return int(text)
 

@@ -135,7 +135,19 @@ GOLDEN = {
     "kuhn": ("jq", "qk p", "kq pb", "qj b"),
     "liars": ("2,3 / 1,4", "6,6 / 1,2 : 1x6", "1,5 / 5,5 : 1x2, 2x5"),
 }
-TREES = {"kuhn": [], "liars": []}
+TREES = {
+    "kuhn": [
+        [87, 12],
+        [38, 61],
+        [3, 96],
+        [91, 8],
+    ],
+    "liars": [
+        [1, 2, 1, 2, 1, 7, 1, 1, 33, 1, 1, 1, 6, 1, 1, 15, 1, 1, 10, 4, 2, 1, 4, 1],
+        [1, 11, 7, 1, 3, 3, 1, 24, 1, 5, 18, 1, 5, 1, 9, 1, 5, 1, 1],
+        [2, 45, 2, 2, 12, 1, 1, 21, 1, 1, 1, 8, 1, 1],
+    ],
+}
 
 
 @pytest.mark.parametrize("name", GOLDEN)
@@ -390,7 +402,7 @@ def test_a_tree_is_new_unless_asked(race):
 
 def test_a_full_tree_goes_on_without_growing(liars):
     """One edge a simulation is far too few where a node has twenty."""
-    states = wandered(liars, 16, plies=1)
+    states = np.repeat(positions(liars, "2,3 / 1,4"), 16)
     trees = Search(liars, 16, Settings(simulations=500, edges_each=1))
     found = trees.run(states, streams(1, "search", 16))
     assert (trees.forest.trees["unstored"] > 0).all()

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 import torch
 
+from kibitz import players
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net
-from kibitz.players import player
 from kibitz.recipes import recipe
 from kibitz.search.mcts import Settings
 from kibitz.train import folder as folders
@@ -208,7 +208,7 @@ def test_a_trained_player_sits_down_and_another_game_refuses_it(copied, tmp_path
     assert match(game, f"net:{tmp_path}/p.safetensors", "random", games=20).games == 20
     assert match(game, f"net:{tmp_path}/p.safetensors,sims=4", "random", games=4).games == 4
     with pytest.raises(GameError, match="was trained for name beasty_bar, not kuhn"):
-        player(f"net:{tmp_path}/p.safetensors", load("kuhn"))
+        players.player(f"net:{tmp_path}/p.safetensors", load("kuhn"))
 
 
 # The parts ---------------------------------------------------------------------------------------
@@ -280,3 +280,30 @@ def test_a_recipe_that_does_not_exist_is_refused():
         recipe("whist")
     with pytest.raises(GameError, match="no recipe 'fast'; it has: default, demo"):
         recipe("beasty_bar", "fast")
+
+
+# What comes with the package ---------------------------------------------------------------------
+
+CHAMPIONS = sorted(players.CHAMPIONS.glob("*.safetensors"))
+
+
+@pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
+def test_a_champion_is_small_has_a_card_and_sits_down(path):
+    card = json.loads(path.with_suffix(".json").read_text())
+    assert path.stat().st_size < 8_000_000
+    assert {"game", "recipe", "device", "seconds", "results"} <= card.keys()
+    for result in card["results"]:
+        assert result["low"] <= result["win_rate"] <= result["high"] and result["games"] > 0
+    assert players.player("champion", load(path.stem)).name == "champion"
+
+
+def test_there_is_a_champion_and_it_beats_random_play():
+    from kibitz.arena.match import match
+
+    assert [path.stem for path in CHAMPIONS] == ["beasty_bar"]
+    assert match(load("beasty_bar"), "champion", "random", games=100).win_rate > 0.85
+
+
+def test_a_game_without_a_champion_says_which_have_one():
+    with pytest.raises(GameError, match="kuhn has no champion; there are champions of: beasty_bar"):
+        players.player("champion", load("kuhn"))

@@ -2,8 +2,7 @@
 
 With rollouts or no evaluator at all whole simulations run inside one kernel. With a network each
 *lane* of trees selects its leaves, has them evaluated in one batch, and backs the answers up. On
-the CPU a lane is a thread, so one searches while another is in the network; on a GPU two lanes are
-two streams that fill each other's gaps.
+the CPU a lane is a thread, so one searches while another is in the network; on a GPU there is one.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ..batch import device_named
+from ..batch import device_named, turns_all
 from ..game import Game, GameError
 from . import gumbel
 from .tree import (
@@ -131,7 +130,8 @@ class Search:
         self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
 
     def _lanes(self, evaluator: Evaluator) -> list[Lane]:
-        parts = min(self.size, 2 if self.device.name == "cuda" else self.device.threads)
+        # A GPU fills up with one large batch sooner than with two of half the size.
+        parts = 1 if self.device.name == "cuda" else min(self.size, self.device.threads)
         cuts = [self.size * k // parts for k in range(parts + 1)]
         return [Lane(self, evaluator, a, b) for a, b in itertools.pairwise(cuts)]
 
@@ -144,9 +144,13 @@ class Search:
         f = self.forest
         states, f.rngs = self.device.put(states), self.device.put(rngs)
         if len(states) != self.size or len(f.rngs) != self.size:
-            raise GameError(f"this search is for {self.size} tables, not {len(states)}")
+            given = f"{len(states)} with {len(f.rngs)} streams"
+            raise GameError(f"this search is for {self.size} tables, not {given}")
+        if reuse and (self.settings.root == "gumbel" or self.settings.noise):
+            raise GameError("only a search with PUCT and without noise can use its trees again")
+        self._check_turns(states)
         f.roots = states.view(np.uint64).reshape(self.size, -1)
-        if not (reuse and self.grown):
+        if not (reuse and self.grown and self._has_room()):
             self.device.run(clear_all, self.size, f.trees, f.nodes, f.scratch, f.words, f.roots)
         self.grown = True
         for lane in self.lanes:
@@ -158,6 +162,20 @@ class Search:
         root = self._prepare_roots()
         self._simulate(self.settings.simulations - 1, deadline)
         return self._found(root)
+
+    def _has_room(self) -> bool:
+        """Whether every tree could take in as much again as one run brings."""
+        trees = self.device.get(self.forest.trees)
+        slots, edges = self.forest.nodes.shape[1], self.forest.edges.shape[1]
+        return bool((4 * trees["nodes"] < slots).all() and (2 * trees["edges"] < edges).all())
+
+    def _check_turns(self, states: Array) -> None:
+        turns = self.device.empty(self.size, np.int64)
+        self.device.run(turns_all, self.size, states, turns)
+        if (waiting := np.flatnonzero(self.device.get(turns) < 0)).size:
+            raise GameError(
+                f"table {waiting[0]} has no seat to move, so there is nothing to search"
+            )
 
     def _simulate(self, count: int, deadline: float | None) -> None:
         if isinstance(self.evaluator, str):
@@ -240,8 +258,9 @@ class Search:
             pick = np.where(legal & (visits == most), worth, -np.inf).argmax(1)
             value = (policy * values).sum(1)
         else:
-            policy = visits / total[:, None]
-            pick = np.where(legal, visits, -1).argmax(1)
+            unvisited = (visits.sum(1) == 0)[:, None]  # one simulation makes the root, no more
+            policy = np.where(unvisited, np.where(legal, priors, 0.0), visits / total[:, None])
+            pick = np.where(legal, policy, -1).argmax(1)
             value = (visits * means).sum(1) / total
         rows = np.arange(self.size)
         return Found(

@@ -441,13 +441,16 @@ def read_roots_all(
             words[b, k] = roots[b, k]
         n = actions(s, t.acts)
         counts[b] = n
-        node = nodes[b, slot_of(nodes[b], known(s, t.seat))]
+        name = known(s, t.seat)
+        slot = slot_of(nodes[b], name)
         for j in range(n):
             acts[b, j] = t.acts[j]
-            e = edges[b, edge_of(t, node, edges[b], label(s, t.acts[j]), NO_EDGE, 0.0)]
-            visits[b, j] = e.visits
-            means[b, j] = mean(e, t.seat)
-            priors[b, j] = e.prior
+            visits[b, j], means[b, j], priors[b, j] = 0, 0.0, 1.0 / n
+            if nodes[b, slot].name == name:  # else the tree was full before its root was kept
+                i = edge_of(t, nodes[b, slot], edges[b], label(s, t.acts[j]), NO_EDGE, 0.0)
+                if i != NO_EDGE:
+                    e = edges[b, i]
+                    visits[b, j], means[b, j], priors[b, j] = e.visits, mean(e, t.seat), e.prior
 
 
 @kernel
