@@ -27,13 +27,13 @@ FLOOR = {
     "contract": 3,
     "train": 4,
     "recipes": 5,
-    "bench": 5,
+    "bench": 6,
     "terminal": 5,
     "adapters": 6,
     "web": 6,
-    "cli": 6,
+    "cli": 7,
     "__init__": 6,
-    "__main__": 7,
+    "__main__": 8,
 }
 
 COMPILING = {"compiled", "game", "chance", "batch", "games", "search"}

@@ -164,10 +164,11 @@ class Search:
         return self._found(root)
 
     def _has_room(self) -> bool:
-        """Whether every tree could take in as much again as one run brings."""
+        """Whether every tree can still take in a new root."""
         trees = self.device.get(self.forest.trees)
         slots, edges = self.forest.nodes.shape[1], self.forest.edges.shape[1]
-        return bool((4 * trees["nodes"] < slots).all() and (2 * trees["edges"] < edges).all())
+        full = (4 * trees["nodes"] >= 3 * slots) | (trees["edges"] + self.game.max_legal > edges)
+        return not full.any()
 
     def _check_turns(self, states: Array) -> None:
         turns = self.device.empty(self.size, np.int64)
