@@ -247,7 +247,8 @@ def net(
             raise PlayerError(f"{path} was trained for {key} {theirs.get(key)}, not {ours[key]}")
     evaluator, name = NetEvaluator(weights), name or f"net:{Path(path).name}"
     if count := whole("sims", sims):
-        return TreeSearch(game, Settings(simulations=count), evaluator, f"{name},sims={count}")
+        name += f"{',' if ':' in name else ':'}sims={count}"
+        return TreeSearch(game, Settings(simulations=count), evaluator, name)
     return NetPlayer(evaluator, mode, real("temperature", temperature), name)
 
 
