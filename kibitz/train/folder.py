@@ -23,6 +23,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as tensor_bytes
 
 from ..game import Game, GameError
+from ..nets import write
 
 KEPT = 3  # checkpoints
 
@@ -33,15 +34,9 @@ class RunError(GameError):
 
 def write_whole(path: Path, content: bytes) -> None:
     """Put a file in place complete or not at all: a temporary file, fsync, rename."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        write(path, content)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         if error.errno == errno.ENOSPC:
             raise RunError(f"the disk is full: {path} was not written, nothing is lost") from None
         raise RunError(f"{path} could not be written: {error}") from None
