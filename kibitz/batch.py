@@ -219,19 +219,20 @@ class Cpu:
 
 
 class Gpu:
-    """Launches a kernel with one thread a game."""
+    """Launches a kernel with one thread a game, on the default stream or on a given one."""
 
     name = "cuda"
 
-    def __init__(self) -> None:
+    def __init__(self, stream: int = 0) -> None:
         self.cuda = cuda_module()
         if not self.cuda.is_available():
             raise GameError("there is no CUDA device here; use device='cpu'")
+        self.stream = self.cuda.external_stream(stream) if stream else 0
 
     def run(self, function: Function, size: int, *arrays: Any) -> None:
         _prepare_rules_for_cuda()
         blocks = (size + BLOCK - 1) // BLOCK
-        _launcher(function)[blocks, BLOCK](size, *arrays)
+        _launcher(function)[blocks, BLOCK, self.stream](size, *arrays)
 
     launch = run
 

@@ -201,24 +201,35 @@ class SearchBench:
     evaluations_per_s: float | None
     ratio: float | None
     rollouts_per_s: float
+    rollouts_per_s_1: float | None
+    """On one CPU thread."""
     threads: int
+    eager: bool
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def bench_search(
-    name: str, options: dict[str, Any], device: str, trees: int, simulations: int
+    name: str,
+    options: dict[str, Any],
+    device: str,
+    trees: int,
+    simulations: int,
+    eager: bool = False,
 ) -> SearchBench:
-    """Simulations a second end to end, and what the network does alone with the same views."""
+    """Simulations a second end to end, and what the network does alone with the same views.
+
+    eager: have torch run the network on a GPU launch by launch.
+    """
     game = load(name, **options)
     batch = Batch(game, trees, device=device, seed=1)
     batch.wander(6)  # a few moves into the game, so that the table is not empty
     _until_a_seat_moves(batch)
     settings = Settings(simulations=simulations)
-    rollouts = Search(game, trees, settings, device=device)
-    rolled = trees * simulations / _best_of(lambda: _thought(rollouts, batch), batch.device)
-    evaluator = recipe_evaluator(game.name, device)
+    rolled = _rollouts_per_s(batch, settings, None)
+    single = _rollouts_per_s(batch, settings, 1) if device == "cpu" else None
+    evaluator = recipe_evaluator(game.name, device, eager)
     searched = alone = None
     if evaluator is not None:
         search = Search(game, trees, settings, evaluator=evaluator, device=device)
@@ -234,8 +245,17 @@ def bench_search(
         evaluations_per_s=alone,
         ratio=searched / alone if searched and alone else None,
         rollouts_per_s=rolled,
+        rollouts_per_s_1=single,
         threads=lanes(),
+        eager=eager,
     )
+
+
+def _rollouts_per_s(batch: Batch, settings: Settings, threads: int | None) -> float:
+    device = batch.device
+    search = Search(batch.game, batch.size, settings, device=device.name, threads=threads)
+    took = _best_of(lambda: _thought(search, batch), device)
+    return batch.size * settings.simulations / took
 
 
 def _until_a_seat_moves(batch: Batch) -> None:
@@ -265,7 +285,7 @@ def _best_of(work: Callable[[], object], device: Any, times: int = 3) -> float:
     return min(took)
 
 
-def recipe_evaluator(game: str, device: str) -> Any:
+def recipe_evaluator(game: str, device: str, eager: bool = False) -> Any:
     """The network of a game's recipe, untrained: weights do not change its speed."""
     from .nets import NETS
     from .nets.evaluate import NetEvaluator
@@ -275,7 +295,7 @@ def recipe_evaluator(game: str, device: str) -> Any:
         return None
     told = recipe(game)
     config, net = NETS[told.net]
-    return NetEvaluator(net(config(**told.config)), device)
+    return NetEvaluator(net(config(**told.config)), device, eager=eager)
 
 
 def bench_net(name: str, device: str) -> dict[str, Any]:

@@ -103,8 +103,8 @@ def _check_field(owner: str, told: tuple[Any, ...]) -> None:
 class Options:
     """What can be chosen about a game. Subclass with annotated fields and a docstring for each.
 
-    Fields are int, bool, tuple[int, ...] or Literal texts. `start` gets them as a record of numbers
-    in which a Literal is its position.
+    Fields are int, bool, tuple[int, ...], Literal texts or str. `start` gets them as a record of
+    numbers in which a Literal is its position and a str is whatever `code` makes of it.
     """
 
     def __post_init__(self) -> None:
@@ -117,6 +117,10 @@ class Options:
     def check(self) -> None:
         """Refuse, by `OptionError`, values that are of the right type and still make no game."""
 
+    def code(self, name: str) -> int | tuple[int, ...]:
+        """What `start` gets for a field of free text, such as the ids of the cards it names."""
+        raise NotImplementedError(f"{type(self).__name__} says no number for {name}")
+
     def numbers(self) -> State:
         """The options as one record for `start`."""
         fields, values = [], []
@@ -124,6 +128,8 @@ class Options:
             value = getattr(self, name)
             if typing.get_origin(kind) is Literal:
                 value = typing.get_args(kind).index(value)
+            elif kind is str:
+                value = self.code(name)
             fields.append(
                 (name, np.int64, len(value)) if isinstance(value, tuple) else (name, np.int64)
             )
@@ -175,11 +181,13 @@ def _wanted(kind: Any) -> str:
         return "one of " + ", ".join(typing.get_args(kind))
     if typing.get_origin(kind) is tuple:
         return "whole numbers separated by commas, such as 5,5"
-    return {int: "a whole number", bool: "true or false"}[kind]
+    return {int: "a whole number", bool: "true or false", str: "a text"}[kind]
 
 
 def _read(name: str, text: str, kind: Any) -> Any:
     text = text.strip().lower()
+    if kind is str:
+        return text
     try:
         if typing.get_origin(kind) is tuple:
             return tuple(int(part) for part in text.split(","))
@@ -217,6 +225,20 @@ class Shape:
         ]
         object.__setattr__(self, "state", np.dtype((np.record, fields)))
         object.__setattr__(self, "max_legal", legal)
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A compiled player that follows numbers of its own: one function, many plans.
+
+    All plans of a function have one dtype, so however many there are, it is compiled once.
+    """
+
+    follow: Function  # follow(s, seat, rng, plan)
+    plan: State
+
+    def __call__(self, s: State, seat: int, rng: Any) -> int:
+        return int(self.follow(s, seat, rng, self.plan))
 
 
 @rule
@@ -260,7 +282,7 @@ class Game:
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     options: Options = Options()
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    players: Mapping[str, Function] = field(default_factory=dict)  # choose(s, seat, rng) by name
+    players: Mapping[str, Function | Planned] = field(default_factory=dict)  # choose(s, seat, rng)
     next_round: Function | None = None  # match play in rounds, see arena.match
     open_spiel: Function | None = None  # options -> the text that loads the same game there
     score_range: tuple[float, float] = (-1.0, 1.0)
@@ -423,7 +445,7 @@ def squeezed(text: str) -> str:
 # The names, overloaded by record type ----------------------------------------------------------
 
 _GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
-_PLAYERS: dict[Any, Function] = {}  # likewise, by the dtype of a player's token
+_PLAYERS: dict[Any, Function | Planned] = {}  # likewise, by the dtype of a player's token
 _TAGS: dict[str, Function] = {}  # the `play` of the game that uses a record's name
 
 
@@ -443,9 +465,17 @@ def game_of(s: Any) -> Game:
 
 
 def token(game: Game, player: str) -> State:
-    """A record whose type alone says which compiled player is meant."""
-    kind = np.dtype((np.record, [(f"{player}_of_{_tag(game.state)}", np.int64)]))
-    return np.zeros(1, kind)[0]
+    """A record whose type says which compiled player is meant; its plan, where it has one."""
+    who, tag = game.players.get(player), _tag(game.state)
+    fields = [(f"{player}_of_{tag}", np.int64)]
+    if isinstance(who, Planned):
+        plan = who.plan.dtype
+        fields = [(f"{who.follow.__name__}_of_{tag}", np.int64)]
+        fields += [(name, plan[name]) for name in plan.names or ()]
+    made = np.zeros(1, np.dtype((np.record, fields)))
+    if isinstance(who, Planned):
+        made[0] = (0, *who.plan)
+    return made[0]
 
 
 def overloaded(stub: Function) -> Function:
@@ -535,7 +565,10 @@ def label(s: State, action: int) -> int:
 
 def choose(who: State, s: State, seat: int, rng: Any) -> int:
     """The action of the compiled player that the token `who` stands for."""
-    return int(_PLAYERS[who.dtype](s, seat, rng))
+    function = _PLAYERS[who.dtype]
+    if isinstance(function, Planned):
+        return int(function.follow(s, seat, rng, who))
+    return int(function(s, seat, rng))
 
 
 @overload(choose)
@@ -543,6 +576,9 @@ def _choose(who, s, seat, rng):
     if who not in _PLAYERS:
         return None
     function = _PLAYERS[who]
+    if isinstance(function, Planned):
+        follow = function.follow
+        return lambda who, s, seat, rng: follow(s, seat, rng, who)
     return lambda who, s, seat, rng: function(s, seat, rng)
 
 

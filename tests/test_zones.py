@@ -561,7 +561,7 @@ UNFIT = json.dumps(dataclasses.asdict(dataclasses.replace(SMALL, width=32)))
         (one_bit_wrong, "is damaged"),
         (lambda path: safetensors.torch.save({"a": torch.zeros(2)}), "kibitz did not save them"),
         (lambda path: altered(path, format="kibitz net 9"), "kibitz did not save them"),
-        (lambda path: altered(path, net="bilinear"), "'bilinear'; we know"),
+        (lambda path: altered(path, net="trilinear"), "'trilinear'; we know"),
         (lambda path: altered(path, config='{"depth": 3}'), "does not fit.*'depth'"),
         (lambda path: altered(path, config=UNFIT), "does not fit.*size mismatch"),
         (lambda path: altered(path, config="[7"), "does not fit"),

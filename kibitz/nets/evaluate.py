@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 Arrays = tuple[Any, Any]
 ROWS = 32768  # rows a call on a GPU: attention kernels take fewer than 65,536
@@ -15,46 +16,67 @@ class NetEvaluator:
     """Answers a batch of views with a network's logits and values.
 
     On the CPU every lane of a search calls it from its own thread, so one torch thread each is
-    fastest. On a GPU it runs in bfloat16, everything stays on the device, and the many small
-    launches of a network are recorded once and replayed, for each memory that it lent.
+    fastest. On a GPU it runs in bfloat16 and everything stays on the device; a network's own fused
+    kernels are used where it has them, and its many small launches are recorded once and replayed,
+    for each memory that it lent.
+
+    eager: let torch run the network launch by launch instead, to compare with.
     """
 
-    def __init__(self, net: nn.Module, device: str = "cpu") -> None:
-        self.device = torch.device(device)
+    def __init__(self, net: nn.Module, device: str = "cpu", *, eager: bool = False) -> None:
+        self.device, self.eager = torch.device(device), eager
         self.kind = torch.float32 if device == "cpu" else torch.bfloat16
         self.net = net.to(self.device, self.kind).eval()
-        self._recorded: dict[tuple[int, int], tuple[Any, Arrays]] = {}
+        fuse = getattr(net, "fused", None) if device != "cpu" and not eager else None
+        self.fused = fuse() if fuse is not None else None
+        self._streams: dict[int, Any] = {}
+        self._recorded: dict[int, tuple[Any, Arrays]] = {}
 
-    def room(self, size: int, view_size: int) -> torch.Tensor:
+    def room(self, size: int, view_size: int) -> Tensor:
         """Zeros that the search writes views into. float32 [size, view_size]"""
-        return torch.zeros(size, view_size, device=self.device)
+        views = torch.zeros(size, view_size, device=self.device)
+        if self.device.type == "cuda":
+            torch.cuda.current_stream().synchronize()
+            self._recorded.pop(views.data_ptr(), None)  # memory that was lent and given back
+            self._streams[views.data_ptr()] = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+        return views
+
+    def stream(self, views: Tensor) -> int:
+        """The CUDA stream on which these views are answered."""
+        return int(self._streams[views.data_ptr()].cuda_stream)
+
+    def load(self, weights: Mapping[str, Tensor]) -> None:
+        """Go on with other weights; what was recorded stays."""
+        self.net.load_state_dict(weights)
+        if self.fused is not None:
+            self.fused.refresh()
 
     @torch.inference_mode()
-    def __call__(self, views: torch.Tensor) -> Arrays:
+    def __call__(self, views: Tensor) -> Arrays:
         if self.device.type == "cpu":
             logits, values = self.net.trimmed(views)  # type: ignore[operator]
             return logits.numpy(), values.numpy()
-        key = (views.data_ptr(), len(views))
-        if key not in self._recorded:
-            self._recorded[key] = self._record(views)
-        graph, answer = self._recorded[key]
-        graph.replay()
+        stream = self._streams[views.data_ptr()]
+        with torch.cuda.stream(stream):
+            if self.eager:
+                return self.net.trimmed(views, ROWS)  # type: ignore[no-any-return, operator]
+            if views.data_ptr() not in self._recorded:
+                self._recorded[views.data_ptr()] = self._record(views, stream)
+            graph, answer = self._recorded[views.data_ptr()]
+            graph.replay()
         return answer
 
-    def _record(self, views: torch.Tensor) -> tuple[Any, Arrays]:
+    def _record(self, views: Tensor, stream: Any) -> tuple[Any, Arrays]:
         """The launches for these views, and where their answer will be."""
-        aside = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):
-            for _ in range(3):  # libraries set themselves up in the first calls
-                self._answer(views)
-        torch.cuda.current_stream().wait_stream(aside)
+        for _ in range(3):  # libraries set themselves up in the first calls
+            self._answer(views)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=stream):
             answer = self._answer(views)
         return graph, answer
 
-    def _answer(self, views: torch.Tensor) -> Arrays:
-        parts = [self.net(some.to(self.kind)) for some in torch.split(views, ROWS)]
+    def _answer(self, views: Tensor) -> Arrays:
+        net = self.net if self.fused is None else self.fused
+        parts = [net(some) for some in torch.split(views, ROWS)]
         logits, values = zip(*parts, strict=True)
         return torch.cat(logits), torch.cat(values)

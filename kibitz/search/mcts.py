@@ -2,11 +2,14 @@
 
 With rollouts or no evaluator at all whole simulations run inside one kernel. With a network each
 *lane* of trees selects its leaves, has them evaluated in one batch, and backs the answers up. On
-the CPU a lane is a thread, so one searches while another is in the network; on a GPU there is one.
+the CPU a lane is a thread; on a GPU there are two with a stream each. So one lane searches while
+another is in the network.
 """
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 import itertools
 import time
 from collections.abc import Callable
@@ -15,7 +18,7 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ..batch import device_named, turns_all
+from ..batch import Gpu, device_named, turns_all
 from ..game import Game, GameError
 from . import gumbel
 from .tree import (
@@ -49,6 +52,9 @@ class Evaluator(Protocol):
 
     def __call__(self, views: Array) -> tuple[Array, Array]:
         """Logits [size, num_actions]; values by seat, the looking one first [size, seats]."""
+
+    def stream(self, views: Array) -> int:
+        """On a GPU: the CUDA stream on which it answers the views in this room."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,11 @@ class Found:
     best: Array  # the action to play [trees]
     simulations: Array  # [trees]
 
+    def first(self, trees: int) -> Found:
+        """What was found by the first so many trees."""
+        told = {f.name: getattr(self, f.name)[:trees] for f in dataclasses.fields(self)}
+        return Found(**told)
+
 
 class Search:
     """Trees for `size` tables of a game, to be used again and again.
@@ -130,8 +141,7 @@ class Search:
         self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
 
     def _lanes(self, evaluator: Evaluator) -> list[Lane]:
-        # A GPU fills up with one large batch sooner than with two of half the size.
-        parts = 1 if self.device.name == "cuda" else min(self.size, self.device.threads)
+        parts = min(self.size, 2 if self.device.name == "cuda" else self.device.threads)
         cuts = [self.size * k // parts for k in range(parts + 1)]
         return [Lane(self, evaluator, a, b) for a, b in itertools.pairwise(cuts)]
 
@@ -182,14 +192,23 @@ class Search:
         if isinstance(self.evaluator, str):
             self._think(count, deadline)
         elif self.device.name == "cuda":
+            self.device.synchronize()  # lanes have streams of their own, which wait for nobody
             interleave(self.lanes, count, deadline)
+            self.device.synchronize()
         else:
             self.device.each(self.lanes, lambda lane: interleave([lane], count, deadline))
 
     def evaluate_only(self, count: int) -> None:
         """What the evaluator does in so many simulations, without the search: to compare with."""
-        work = self.device.each if self.device.name == "cpu" else _in_turn
-        work(self.lanes, lambda lane: [lane.evaluator(lane.tensor) for _ in range(count)])
+        if self.device.name == "cpu":
+            self.device.each(
+                self.lanes, lambda lane: [lane.evaluator(lane.tensor) for _ in range(count)]
+            )
+            return
+        for _ in range(count):
+            for lane in self.lanes:
+                lane.evaluator(lane.tensor)
+        self.device.synchronize()
 
     def _think(self, count: int, deadline: float | None) -> None:
         f, how = self.forest, ROLLOUT if self.evaluator == "rollout" else UNIFORM
@@ -203,27 +222,34 @@ class Search:
 
     # the root
 
-    def _read(self) -> tuple[Array, ...]:
-        f, shape = self.forest, (self.size, self.game.max_legal)
-        kinds = (np.int16, np.int32, np.float64, np.float64)
-        acts, visits, means, priors = (self.device.empty(shape, kind) for kind in kinds)
-        counts = self.device.empty(self.size, np.int64)
-        self.device.run(
-            read_roots_all,
-            self.size,
-            *(f.trees, f.nodes, f.edges, f.scratch, f.words, f.roots),
-            *(acts, counts, visits, means, priors),
+    @functools.cached_property
+    def _room(self) -> tuple[Array, ...]:
+        """Where roots are read into: actions, counts, visits, means, priors, simulations."""
+        lists, one = (self.size, self.game.max_legal), (self.size,)
+        kinds = (
+            (lists, np.int16),
+            (one, np.int64),
+            (lists, np.int32),
+            (lists, np.float64),
+            (lists, np.float64),
+            (one, np.int64),
         )
-        return tuple(self.device.get(x) for x in (acts, counts, visits, means, priors))
+        return tuple(self.device.empty(shape, kind) for shape, kind in kinds)
+
+    def _read(self) -> tuple[Array, ...]:
+        f = self.forest
+        arrays = (f.trees, f.nodes, f.edges, f.scratch, f.words, f.roots)
+        self.device.run(read_roots_all, self.size, *arrays, *self._room)
+        return tuple(np.array(self.device.get(x)) for x in self._room)
 
     def _prepare_roots(self) -> Array:
-        """Noise on the roots, once they have their priors; the evaluator's values of the roots."""
+        """Noise on the roots, once they have their priors; what the evaluator thinks of them."""
         f, s = self.forest, self.settings
+        if s.root == "puct" and s.noise == 0.0:
+            return None
         trees = self.device.get(f.trees)
         root = trees["value"][np.arange(self.size), trees["seat"]].astype(np.float64)
-        if s.root == "puct" and s.noise == 0.0:
-            return root
-        _, counts, _, _, priors = self._read()
+        _, counts, _, _, priors, _ = self._read()
         legal = np.arange(self.game.max_legal) < counts[:, None]
         if s.root == "gumbel":
             noise = -np.log(-np.log(self._uniforms(1)[0])) + np.log(np.maximum(priors, 1e-12))
@@ -247,11 +273,11 @@ class Search:
         return drawn.transpose(1, 0, 2)
 
     def _found(self, root: Array) -> Found:
-        acts, counts, visits, means, priors = self._read()
-        legal = np.arange(self.game.max_legal) < counts[:, None]
+        acts, counts, visits, means, priors, simulations = self._read()
         total = np.maximum(visits.sum(1), 1)
         if self.settings.root == "gumbel":
             values = gumbel.completed(visits, means, priors, root)
+            legal = np.arange(self.game.max_legal) < counts[:, None]
             policy = gumbel.improved(visits, values, priors, legal)
             noise = self.device.get(self.forest.noise).astype(np.float64)
             most = visits.max(1, keepdims=True)
@@ -259,10 +285,11 @@ class Search:
             pick = np.where(legal & (visits == most), worth, -np.inf).argmax(1)
             value = (policy * values).sum(1)
         else:
-            unvisited = (visits.sum(1) == 0)[:, None]  # one simulation makes the root, no more
-            policy = np.where(unvisited, np.where(legal, priors, 0.0), visits / total[:, None])
-            pick = np.where(legal, policy, -1).argmax(1)
-            value = (visits * means).sum(1) / total
+            policy = visits / total[:, None]
+            if (unvisited := visits.sum(1) == 0).any():  # one simulation makes the root, no more
+                policy[unvisited] = priors[unvisited]
+            pick = policy.argmax(1)
+            value = np.einsum("ij,ij->i", policy, means)
         rows = np.arange(self.size)
         return Found(
             actions=acts,
@@ -273,7 +300,7 @@ class Search:
             policy=policy,
             value=value,
             best=acts[rows, pick].astype(np.int64),
-            simulations=self.device.get(self.forest.trees)["simulations"].copy(),
+            simulations=simulations,
         )
 
 
@@ -298,6 +325,8 @@ class Lane:
         game = search.game
         self.tensor = evaluator.room(self.size, game.view_size)
         self.views = search.device.put(self.tensor).view(game.view).reshape(self.size)
+        on_gpu = search.device.name == "cuda"
+        self.device = Gpu(evaluator.stream(self.tensor)) if on_gpu else search.device
         self.arrays: tuple[Array, ...] = ()
 
     def take(self, f: Forest) -> None:
@@ -310,16 +339,11 @@ class Lane:
     def simulate(self) -> None:
         """One simulation of every tree."""
         trees, _, _, _, _, nodes, edges, _ = self.arrays
-        run, explore = self.search.device.launch, self.search.settings.explore
+        run, explore = self.device.launch, self.search.settings.explore
         run(select_all, self.size, *self.arrays, self.plan, self.views, explore)
         logits, values = self.evaluator(self.tensor)
-        put = self.search.device.put
+        put = self.device.put
         run(backup_all, self.size, trees, nodes, edges, put(logits), put(values))
-
-
-def _in_turn(parts: list[Any], work: Callable[[Any], object]) -> None:
-    for part in parts:
-        work(part)
 
 
 def interleave(lanes: list[Lane], count: int, deadline: float | None) -> None:

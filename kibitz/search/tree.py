@@ -433,14 +433,17 @@ def read_roots_all(
     visits,
     means,
     priors,
+    simulations,
 ):
-    """The root as lists in the order of its legal actions."""
+    """The root as lists in the order of its legal actions, zeros behind them."""
     for b in range(first, end, step):
         t, s = trees[b], scratch[b]
         for k in range(roots.shape[1]):
             words[b, k] = roots[b, k]
         n = actions(s, t.acts)
-        counts[b] = n
+        counts[b], simulations[b] = n, t.simulations
+        for j in range(acts.shape[1]):
+            acts[b, j], visits[b, j], means[b, j], priors[b, j] = 0, 0, 0.0, 0.0
         name = known(s, t.seat)
         slot = slot_of(nodes[b], name)
         for j in range(n):

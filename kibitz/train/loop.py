@@ -191,7 +191,7 @@ class Run:
             standing.elo += elo(min(max(rate, 0.01), 0.99))
             standing.best_since = standing.iteration
             self.best.load_state_dict(self.learner.average.state_dict())
-            self.teacher.net.load_state_dict(self.best.state_dict())
+            self.teacher.load(self.best.state_dict())
         for name in recipe.baselines:
             result = match(self.game, player, name, games=games, seed=seed)
             row[f"against_{name}"] = result.win_rate
