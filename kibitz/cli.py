@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from . import __version__
@@ -65,7 +66,8 @@ def main() -> None:
         from .game import GameError
 
         if isinstance(error, (GameError, OSError)):
-            err.print(f"[red]kibitz:[/red] {error}", highlight=False, soft_wrap=True)
+            told = escape(str(error))  # names in a file may look like markup
+            err.print(f"[red]kibitz:[/red] {told}", highlight=False, soft_wrap=True)
             sys.exit(2)
         raise
     except KeyboardInterrupt:
@@ -407,14 +409,55 @@ def train(
     from .train.report import line
 
     _one_torch_thread()
-    run = Run(recipe(name, which), out_folder, device=device, seed=seed, resume=resume)
-    run.train(
-        seconds=None if minutes is None else 60 * minutes,
-        progress=lambda row: out.print(line(row), highlight=False),
-    )
+    told = recipe(name, which)
+    run = Run(told, out_folder, device=device, seed=seed, resume=resume)
+    with _Progress(told.iterations) as moved:
+
+        def stage(what: str, done: int, of: int) -> None:
+            moved(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
+
+        run.train(
+            seconds=None if minutes is None else 60 * minutes,
+            progress=lambda row: out.print(line(row), highlight=False, soft_wrap=True),
+            stage=stage,
+        )
     player = out_folder / "player.safetensors"
     run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
     out.print(f"Play it: kibitz play {name} --against net:{player}", highlight=False)
+
+
+@app.command("import", epilog="Example: kibitz import model_45_joker.onnx net.safetensors")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE.onnx", help="A network of Liar's Dice.")],
+    out_file: Annotated[
+        Path, typer.Argument(metavar="OUT.safetensors", help="The checkpoint to write.")
+    ],
+    option: OptionTexts = None,
+) -> None:
+    """Take in a network from an ONNX file; say dice=4,5 or dice=5,4 where the file does not."""
+    from .adapters.exchange import take_in
+
+    game = take_in(file, out_file, **_options(option))
+    told = f"-o dice={','.join(map(str, game.describe()['options']['dice']))}"
+    out.print(
+        f"Play it: kibitz play {game.name} --against net:{out_file} {told}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@app.command(epilog="Example: kibitz export net.safetensors net.onnx --batched")
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE.safetensors", help="A checkpoint.")],
+    out_file: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="The file to write.")],
+    batched: Annotated[
+        bool, typer.Option("--batched", help="Take any number of rows, not a single one.")
+    ] = False,
+) -> None:
+    """Hand out a network as an ONNX file, for runtimes that know nothing of torch."""
+    from .adapters.exchange import hand_out
+
+    hand_out(file, out_file, batched=batched)
 
 
 # Speed ------------------------------------------------------------------------------------------
@@ -458,14 +501,18 @@ def bench_search(
     device: Device = "cpu",
     trees: Annotated[int, typer.Option(min=1, help="Trees searched in lockstep.")] = 256,
     simulations: Annotated[int, typer.Option(min=2, help="Simulations a tree.")] = 16,
+    eager: Annotated[bool, typer.Option("--eager", help="On a GPU: plain torch.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Simulations a second with the game's network, and the network's own speed beside it."""
+    """Simulations a second with the game's network, and the network's own speed beside it.
+
+    On a GPU thousands of trees are needed: --device cuda --trees 65536 --simulations 64.
+    """
     from .bench import bench_search as measured
 
     _one_torch_thread()
     with err.status("measuring ..."):
-        result = measured(name, _options(option), device, trees, simulations)
+        result = measured(name, _options(option), device, trees, simulations, eager)
     if as_json:
         _print_json(result.as_json())
         return
@@ -474,6 +521,7 @@ def bench_search(
     grid.add_row("evaluations/s of the network alone", _or_none(result.evaluations_per_s, ",.0f"))
     grid.add_row("ratio", _or_none(result.ratio, ".2f"))
     grid.add_row("simulations/s with rollouts", f"{result.rollouts_per_s:,.0f}")
+    grid.add_row("the same on one thread", _or_none(result.rollouts_per_s_1, ",.0f"))
     out.print(grid)
 
 

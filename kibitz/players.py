@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -18,7 +18,7 @@ import numpy as np
 
 from .batch import Batch, Cpu
 from .game import Game, GameError
-from .search.mcts import Evaluator, Found, Search, Settings
+from .search.mcts import Found, Search, Settings
 from .search.tree import uniforms_all
 
 
@@ -102,7 +102,7 @@ class Compiled:
 class TreeSearch:
     """Tree search: PUCT or, where something is hidden, the same over information sets.
 
-    Many tables are searched in lockstep, `trees` at a time.
+    Many tables are searched in lockstep, as many at a time as the device does well with.
     """
 
     def __init__(
@@ -113,10 +113,9 @@ class TreeSearch:
         name: str,
         *,
         device: str = "cpu",
-        trees: int = 512,
     ) -> None:
         self.game, self.settings, self.evaluator, self.name = game, settings, evaluator, name
-        self.device, self.trees = device, trees
+        self.device, self.trees = device, 512 if device == "cpu" else 8192
         self._searches: dict[int, Search] = {}
 
     def choose(self, sight: Sight) -> Any:
@@ -129,45 +128,78 @@ class TreeSearch:
 
     def think(self, states: Any, rngs: Any) -> Found:
         """The whole search, for who wants to see more than the move; `rngs` move on."""
-        size, given = len(states), {"evaluator": self.evaluator, "device": self.device}
+        size, given = self._room(len(states)), {"evaluator": self.evaluator, "device": self.device}
         if size not in self._searches:
             self._searches = {size: Search(self.game, size, self.settings, **given)}
-        search = self._searches[size]
-        found = search.run(states, rngs)
-        rngs[:] = search.device.get(search.forest.rngs)
+        search, again = self._searches[size], np.arange(size) % len(states)
+        found = search.run(states[again], rngs[again]).first(len(states))
+        rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
         return found
+
+    def _room(self, tables: int) -> int:
+        """How many trees to make for so many tables.
+
+        A GPU gets a power of two, some tables twice: making trees costs it more than using them.
+        """
+        return tables if self.device == "cpu" else 1 << (tables - 1).bit_length()
 
 
 class NetPlayer:
     """A network's policy without search.
 
-    mode: `argmax` plays the likeliest action; `sample` draws from the policy, flattened or
-    sharpened by `temperature`.
+    mode: `argmax` plays the action that is worth most, the first of equals; `sample` draws from the
+    policy; `softmax` draws by worth, flattened or sharpened by `temperature`; `purify` draws from
+    the policy without what is less likely than `threshold`, or plays the likeliest if all is.
     """
 
     ROWS = 512  # every call has this many rows, so that an answer does not depend on who else asks
+    MODES = ("argmax", "sample", "softmax", "purify")
 
     def __init__(
         self,
-        evaluator: Evaluator,
+        evaluator: Any,
         mode: str = "argmax",
         temperature: float = 1.0,
+        threshold: float = 0.1,
         name: str = "net",
     ) -> None:
-        if mode not in ("argmax", "sample"):
-            raise PlayerError(f"mode={mode}: there are argmax and sample")
-        self.evaluator, self.mode, self.temperature, self.name = evaluator, mode, temperature, name
+        if mode not in self.MODES:
+            raise PlayerError(f"mode={mode}: there are {', '.join(self.MODES)}")
+        if not 0 < temperature < np.inf:
+            raise PlayerError(f"temperature={temperature}: it is a number above 0")
+        if not 0 <= threshold <= 1:
+            raise PlayerError(f"threshold={threshold}: it is a probability")
+        self.evaluator, self.mode, self.name = evaluator, mode, name
+        self.temperature, self.threshold = temperature, threshold
 
     def choose(self, sight: Sight) -> Any:
-        legal, counts = sight.legal
-        logits = self.logits(sight)
-        rows = np.arange(len(sight))[:, None]
-        worth = np.where(np.arange(legal.shape[1]) < counts[:, None], logits[rows, legal], -np.inf)
-        if self.mode == "sample":  # the largest of logits plus Gumbel noise is a draw from them
-            uniform = np.zeros(worth.shape)
+        legal, _ = sight.legal
+        worth, policy = self.judge(sight)
+        if self.mode != "argmax":
+            odds = self.odds(worth, policy)
+            uniform = np.zeros(odds.shape)
             Cpu().run(uniforms_all, len(sight), sight.rngs, uniform)
-            worth = worth / self.temperature - np.log(-np.log(uniform))
-        return legal[rows[:, 0], worth.argmax(1)].astype(np.int64)
+            with np.errstate(divide="ignore"):  # what has no probability is never the largest
+                worth = np.log(odds) - np.log(-np.log(uniform))  # with Gumbel noise that is a draw
+        return legal[np.arange(len(sight)), worth.argmax(1)].astype(np.int64)
+
+    def odds(self, worth: Any, policy: Any) -> Any:
+        """The probability of each legal action, by `mode`. [n, max_legal]"""
+        if self.mode == "softmax":
+            return softmax(worth / self.temperature)
+        if self.mode == "purify":
+            likeliest = policy == policy.max(1, keepdims=True)
+            likeliest &= likeliest.cumsum(1) == 1
+            enough = policy >= self.threshold
+            kept = np.where(enough.any(1, keepdims=True), enough, likeliest) * policy
+            return kept / kept.sum(1, keepdims=True)
+        return policy
+
+    def judge(self, sight: Sight) -> tuple[Any, Any]:
+        """What each legal action is worth and how likely it should be. [n, max_legal] each"""
+        logits, rows = self.logits(sight), np.arange(len(sight))[:, None]
+        worth = np.where(_inside(sight), logits[rows, sight.legal[0]], -np.inf)
+        return worth, softmax(worth / self.temperature)
 
     def logits(self, sight: Sight) -> Any:
         """The network's logits. [n, num_actions]"""
@@ -178,6 +210,45 @@ class NetPlayer:
             room[: len(part)] = _like(room, part)
             parts.append(_host(self.evaluator(room)[0])[: len(part)])
         return np.concatenate(parts)
+
+
+class ValuePlayer(NetPlayer):
+    """A network of values without search: an action is worth what it leads to.
+
+    The policy is regret matching: actions are as likely as they are better than the table now is.
+    """
+
+    def judge(self, sight: Sight) -> tuple[Any, Any]:
+        inside = _inside(sight)
+        tables, _ = inside.nonzero()
+        actions = sight.legal[0][inside].astype(np.int64)
+        before, after = self.evaluator(sight.views, tables, actions)
+        worth = np.full(inside.shape, -np.inf)
+        worth[inside] = after
+        return worth, regret_policy(before, worth, inside)
+
+
+def regret_policy(before: Any, after: Any, legal: Any, explore: float = 0.0) -> Any:
+    """Probabilities in proportion to what each action gains; uniform where none gains anything.
+
+    before: values [n]; after: values of what actions lead to [n, actions]; legal: which count
+    [n, actions]; explore: what is added to every gain. NumPy arrays or torch tensors.
+    """
+    regrets = ((after - before[:, None]).clip(0) + explore) * legal
+    regrets = regrets + (regrets.sum(1) == 0)[:, None] * legal
+    return regrets / regrets.sum(1)[:, None]
+
+
+def softmax(worth: Any) -> Any:
+    """Probabilities [n, actions] by worth; nothing for what is worth minus infinity."""
+    powers = np.exp(worth - worth.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+def _inside(sight: Sight) -> Any:
+    """Which places of the lists of legal actions are taken. [n, max_legal]"""
+    legal, counts = sight.legal
+    return np.arange(legal.shape[1]) < counts[:, None]
 
 
 def _like(room: Any, part: Any) -> Any:
@@ -211,6 +282,7 @@ def mcts(
     root: str = "puct",
     evaluator: str = "rollout",
     seconds: str = "",
+    device: str = "cpu",
 ) -> Player:
     """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only."""
     if root not in ("puct", "gumbel") or evaluator not in ("rollout", "uniform"):
@@ -221,10 +293,17 @@ def mcts(
         root=root,  # type: ignore[arg-type]
         seconds=real("seconds", seconds) if seconds else None,
     )
-    return TreeSearch(game, settings, evaluator, f"mcts:sims={sims}")
+    return TreeSearch(game, settings, evaluator, f"mcts:sims={sims}", device=device)
 
 
 CHAMPIONS = Path(__file__).parent / "champions"
+
+
+VALUE_NETS = dict.fromkeys(("comp_bilin", "bilinear", "concat"), ("dice", "sides", "variant"))
+"""Kinds of networks that judge what an action leads to, and the game's options that they are for.
+
+All others say which action to take, and shapes are enough to know whether they fit.
+"""
 
 
 @register("net")
@@ -235,31 +314,81 @@ def net(
     temperature: str = "1",
     sims: str = "0",
     name: str = "",
+    threshold: str = "0.1",
+    device: str = "cpu",
 ) -> Player:
-    """`net:PATH,mode=sample`: a network's policy; with `sims=200` it searches."""
-    from .nets import load_net
+    """`net:PATH,mode=sample`: a network without search; with `sims=200` it searches.
+
+    PATH is a checkpoint or, for networks of values, an `.onnx` file.
+    """
+    from .nets import NETS
+    from .nets.bilinear import ChildValues
     from .nets.evaluate import NetEvaluator
 
-    weights, about = load_net(path)
-    ours, theirs = game.describe(), about.get("game", {})
+    weights, theirs = _loaded(path, game)
+    kind = next(kind for kind, (_, made) in NETS.items() if type(weights) is made)
+    _check_game(path, theirs, game, VALUE_NETS.get(kind, ()))
+    count, told = whole("sims", sims), {"mode": mode, "temperature": temperature, "sims": sims}
+    name = _named(name or f"net:{Path(path).name}", {**told, "threshold": threshold})
+    if kind in VALUE_NETS and count:
+        raise PlayerError(f"sims={count}: {path} tells values only, which is not searched with")
+    if count:
+        evaluator = NetEvaluator(weights, device)
+        return TreeSearch(game, Settings(simulations=count), evaluator, name, device=device)
+    settings = (mode, real("temperature", temperature), real("threshold", threshold), name)
+    if kind in VALUE_NETS:
+        return ValuePlayer(ChildValues(weights), *settings)
+    return NetPlayer(NetEvaluator(weights, device), *settings)
+
+
+def _named(name: str, told: dict[str, str]) -> str:
+    """A player's name with what was told about it, less the defaults: results are kept by name."""
+    defaults = inspect.signature(net).parameters
+    for key in (key for key, value in told.items() if value != defaults[key].default):
+        name += f"{',' if ':' in name else ':'}{key}={told[key]}"
+    return name
+
+
+def _loaded(path: str, game: Game) -> tuple[Any, dict[str, Any]]:
+    """A network and the game it is for; an ONNX file need not tell everything about that."""
+    from .nets import load_net
+    from .nets.onnx_file import load_onnx
+
+    if Path(path).suffix.lower() != ".onnx":
+        weights, about = load_net(path)
+        return weights, about.get("game", {})
+    weights, told = load_onnx(path)
+    ours = game.describe()
+    return weights, {**ours, **told, "options": {**ours["options"], **told["options"]}}
+
+
+def _check_game(path: str, theirs: dict[str, Any], game: Game, options: Iterable[str]) -> None:
+    """Refuse a network for another game, or for other options where they make another game."""
+    ours = game.describe()
     for key in ("name", "version", "view", "actions"):
         if json.dumps(theirs.get(key)) != json.dumps(ours[key]):
             raise PlayerError(f"{path} was trained for {key} {theirs.get(key)}, not {ours[key]}")
-    evaluator, name = NetEvaluator(weights), name or f"net:{Path(path).name}"
-    if count := whole("sims", sims):
-        name += f"{',' if ':' in name else ':'}sims={count}"
-        return TreeSearch(game, Settings(simulations=count), evaluator, name)
-    return NetPlayer(evaluator, mode, real("temperature", temperature), name)
+    for key in options:
+        has, wants = theirs.get("options", {}).get(key), ours["options"].get(key)
+        if json.dumps(has) != json.dumps(wants):
+            raise PlayerError(f"{path} was trained for {key} {has}, not {wants}")
 
 
 @register("champion")
-def champion(game: Game, sims: str = "0", mode: str = "argmax", temperature: str = "1") -> Player:
+def champion(
+    game: Game,
+    sims: str = "0",
+    mode: str = "argmax",
+    temperature: str = "1",
+    threshold: str = "0.1",
+    device: str = "cpu",
+) -> Player:
     """`champion`, `champion:sims=200`: the network that comes with the package."""
     path = CHAMPIONS / f"{game.name}.safetensors"
     if not path.exists():
         has = ", ".join(sorted(f.stem for f in CHAMPIONS.glob("*.safetensors"))) or "none yet"
         raise PlayerError(f"{game.name} has no champion; there are champions of: {has}")
-    return net(game, str(path), mode, temperature, sims, name="champion")
+    return net(game, str(path), mode, temperature, sims, "champion", threshold, device)
 
 
 def whole(name: str, text: str) -> int:

@@ -25,6 +25,7 @@ from kibitz.recipes import recipe
 from kibitz.search.mcts import Settings
 from kibitz.train import folder as folders
 from kibitz.train.folder import RunError, RunFolder
+from kibitz.train.league import League
 from kibitz.train.learner import Lessons
 from kibitz.train.loop import Run
 from kibitz.train.replay import Positions, Replay
@@ -307,3 +308,32 @@ def test_there_is_a_champion_and_it_beats_random_play():
 def test_a_game_without_a_champion_says_which_have_one():
     with pytest.raises(GameError, match="kuhn has no champion; there are champions of: beasty_bar"):
         players.player("champion", load("kuhn"))
+
+
+# The league ------------------------------------------------------------------------------------
+
+
+def test_rivals_are_the_latest_and_some_spread_over_the_past():
+    league = League(members=[0, 2, 4, 6, 8, 10])
+    assert league.rivals(2) == [0, 4, 10]
+    assert league.rivals(9) == [0, 2, 4, 6, 8, 10]
+    assert League().rivals(2) == [0]
+
+
+def test_elo_is_measured_from_the_untrained_player():
+    league = League(members=[0, 5])
+    league.note(5, 0, 10 / 11, 11_000_000)
+    league.note(9, 5, 10 / 11, 11_000_000)
+    assert league.elo(0) == 0.0
+    assert league.elo(5) == pytest.approx(400.0, abs=0.01)  # ten to one is what 400 means
+    assert league.elo(9) == pytest.approx(800.0, abs=0.02)
+
+
+def test_whoever_passed_the_gate_can_be_played_against(undisturbed):
+    rows = [row for row in RunFolder(undisturbed).metrics() if "passed" in row]
+    passed = [0, *(row["iteration"] for row in rows if row["passed"])]
+    assert [int(f.stem) for f in sorted((undisturbed / "league").iterdir())] == passed
+    for iteration in passed:
+        _, about = load_net(RunFolder(undisturbed).member(iteration))
+        assert about["iteration"] == iteration
+    assert [row["iteration"] for row in rows] == [2, 4]

@@ -15,9 +15,16 @@ import torch
 from torch import Tensor, nn
 
 from ..game import GameError
+from .bilinear import VALUE_NETS
+from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .zones import ZoneConfig, ZoneNet
 
-NETS: dict[str, tuple[type[Any], type[Any]]] = {"zones": (ZoneConfig, ZoneNet)}
+NETS: dict[str, tuple[type[Any], type[Any]]] = {
+    "zones": (ZoneConfig, ZoneNet),
+    **VALUE_NETS,
+    "card_set": (CardSetConfig, CardSetNet),
+    "design_v2": (DesignV2Config, DesignV2Net),
+}
 """By the name in a file: the class of the configuration and the class of the network."""
 
 FORMAT = "kibitz net 1"

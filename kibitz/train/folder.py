@@ -3,6 +3,7 @@
 run.json         what is being trained: recipe, options, fingerprint, versions
 metrics.jsonl    a line an iteration
 checkpoints/     weights, optimiser and where it stood; safetensors with JSON inside, no pickle
+league/          the players that passed the gate, to play against
 replay/          the positions of an iteration a file
 board/           TensorBoard events, where that is installed
 curves.png       the picture of it, where matplotlib is installed
@@ -68,8 +69,8 @@ class RunFolder:
 
     def lock(self) -> None:
         """Be the only one who writes; the lock goes with the process, however it ends."""
-        for part in (self.path, self.path / "checkpoints", self.path / "replay"):
-            part.mkdir(parents=True, exist_ok=True)
+        for part in ("checkpoints", "league", "replay"):
+            (self.path / part).mkdir(parents=True, exist_ok=True)
         file = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -121,6 +122,9 @@ class RunFolder:
 
     def shard(self, iteration: int) -> Path:
         return self.path / "replay" / f"{iteration:06d}.safetensors"
+
+    def member(self, iteration: int) -> Path:
+        return self.path / "league" / f"{iteration:06d}.safetensors"
 
     # metrics
 

@@ -16,14 +16,15 @@ import numpy as np
 import torch
 
 from .. import __version__
-from ..arena.match import elo, match
+from ..arena.match import match
 from ..game import Game
 from ..games import load
-from ..nets import NETS, save_net
+from ..nets import NETS, load_net, save_net
 from ..nets.evaluate import NetEvaluator
 from ..players import NetPlayer
 from ..search.mcts import Settings
 from .folder import RunFolder
+from .league import League
 from .learner import Learner, Lessons
 from .replay import Positions, Replay
 from .report import Board, draw
@@ -58,6 +59,8 @@ class Recipe:
     gate_games: int = 400
     gate_rate: float = 0.5
     """A new player passes with at least this win rate over the best so far."""
+    rivals: int = 2
+    """Earlier selves that it meets at the gate besides the best, to rate it by."""
     baselines: tuple[str, ...] = ("random",)
     """Players to measure strength against at the gate."""
 
@@ -69,10 +72,10 @@ class Standing:
     iteration: int = 0
     step: int = 0
     elo: float = 0.0
-    best_since: int = 0
+    """Of the best player, above the untrained one."""
     seconds: float = 0.0
     """Time spent so far, over all parts of the run."""
-    extra: dict[str, Any] = field(default_factory=dict)
+    league: League = field(default_factory=League)
 
 
 class Run:
@@ -100,6 +103,8 @@ class Run:
             self.replay, self.standing = Replay(recipe.room), Standing()
             if resume:
                 self._restore()
+            if self.standing.iteration == 0:
+                self._join_league(0)
         except BaseException:
             self.folder.unlock()
             raise
@@ -127,8 +132,14 @@ class Run:
         *,
         seconds: float | None = None,
         progress: Callable[[dict[str, Any]], None] | None = None,
+        stage: Callable[[str, int, int], None] = lambda what, done, of: None,
     ) -> None:
-        """Go on until all iterations are done, or for so many seconds."""
+        """Go on until all iterations are done, or for so many seconds.
+
+        progress: told the row of every iteration; stage: what is being done and how far it is,
+        out of 0 where that is not known.
+        """
+        self.stage = stage
         began, spent = time.monotonic(), self.standing.seconds
         board = Board(self.folder.path / "board")
         while self.standing.iteration < self.recipe.iterations:
@@ -149,7 +160,9 @@ class Run:
         began = time.monotonic()
         warm = standing.iteration <= recipe.warm_start
         settings = recipe.warm_search if warm else recipe.search
-        fresh = (self.warm_up if warm else self.selfplay).play(self.seed, standing.iteration)
+        fresh = (self.warm_up if warm else self.selfplay).play(
+            self.seed, standing.iteration, lambda move: self.stage("self-play, move", move, 0)
+        )
         played = time.monotonic()
         fresh.save(self.folder.shard(standing.iteration), {"fingerprint": self.game.fingerprint})
         self.replay.add(fresh)
@@ -170,7 +183,8 @@ class Run:
 
     def _learn(self) -> dict[str, float]:
         sums: dict[str, float] = {}
-        for _ in range(self.recipe.steps):
+        for step in range(self.recipe.steps):
+            self.stage("learning, step", step + 1, self.recipe.steps)
             rng = np.random.Generator(np.random.Philox(key=[self.seed, self.learner.step]))
             some = self.replay.sample(self.recipe.lessons.batch, rng)
             for name, loss in self.learner.learn(some).items():
@@ -180,22 +194,38 @@ class Run:
 
     def _gate(self) -> dict[str, Any]:
         """The averaged network against the best so far; whoever passes plays from now on."""
-        standing, recipe = self.standing, self.recipe
+        standing, recipe, league = self.standing, self.recipe, self.standing.league
+        new, games = standing.iteration, recipe.gate_games
         player = self._player("new", self.learner.average)
-        games, seed = recipe.gate_games, standing.iteration
-        rate = match(
-            self.game, player, self._player("best", self.best), games=games, seed=seed
-        ).win_rate
+        rates = {}
+        rivals = league.rivals(recipe.rivals)
+        for done, rival in enumerate(rivals):
+            self.stage("at the gate, match", done + 1, len(rivals) + len(recipe.baselines))
+            net, _ = load_net(self.folder.member(rival))
+            other = self._player(str(rival), net)
+            rates[rival] = match(self.game, player, other, games=games, seed=new).win_rate
+            league.note(new, rival, rates[rival], games)
+        rate = rates.pop(rivals[-1])
         row: dict[str, Any] = {"against_best": rate, "passed": rate >= recipe.gate_rate}
+        if rates:
+            row["against_league"] = sum(rates.values()) / len(rates)
+        row["elo_new"] = league.elo(new)
         if row["passed"]:
-            standing.elo += elo(min(max(rate, 0.01), 0.99))
-            standing.best_since = standing.iteration
             self.best.load_state_dict(self.learner.average.state_dict())
             self.teacher.load(self.best.state_dict())
-        for name in recipe.baselines:
-            result = match(self.game, player, name, games=games, seed=seed)
+            self._join_league(new)
+        standing.elo = league.elo(league.members[-1])
+        for done, name in enumerate(recipe.baselines):
+            self.stage("at the gate, match", len(rivals) + done + 1, len(rivals) + done + 1)
+            result = match(self.game, player, name, games=games, seed=new)
             row[f"against_{name}"] = result.win_rate
         return row
+
+    def _join_league(self, iteration: int) -> None:
+        """Keep the best player among the earlier selves, as a file that can be played against."""
+        self.champion(self.folder.member(iteration), {"iteration": iteration})
+        if iteration not in self.standing.league.members:
+            self.standing.league.members.append(iteration)
 
     def _player(self, name: str, net: torch.nn.Module) -> NetPlayer:
         return NetPlayer(NetEvaluator(copy.deepcopy(net), self.device), name=name)
@@ -215,7 +245,8 @@ class Run:
             self.folder.forget_after(0)
             return
         arrays, about = newest
-        self.standing = Standing(**about["standing"])
+        told = about["standing"]
+        self.standing = Standing(**{**told, "league": League(**told["league"])})
         best = {n.removeprefix("best."): a for n, a in arrays.items() if n.startswith("best.")}
         self.best.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in best.items()})
         self.learner.restore(
@@ -233,4 +264,4 @@ class Run:
     def champion(self, path: Path, card: dict[str, Any]) -> None:
         """Write the best player so far as a file that `net:PATH` can load."""
         about = {"fingerprint": self.game.fingerprint, "game": self.game.describe(), **card}
-        save_net(path, self.best.cpu(), about)
+        save_net(path, copy.deepcopy(self.best).cpu(), about)

@@ -6,9 +6,9 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-CURVES = (
-    ("strength", ("elo",)),
-    ("win rate at the gate", ("against_best", "against_random", "against_greedy")),
+CURVES: tuple[tuple[str, str | tuple[str, ...]], ...] = (
+    ("Elo above the untrained player", ("elo", "elo_new")),
+    ("win rate at the gate", "against_"),
     ("loss", ("loss_policy", "loss_value", "loss_margin")),
     ("speed", ("games_per_s", "steps_per_s")),
 )
@@ -59,7 +59,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> bool:
 
     figure, axes = pyplot.subplots(2, 2, figsize=(11, 7), layout="constrained")
     for axis, (title, names) in zip(axes.flat, CURVES, strict=True):
-        for name in names:
+        for name in _named(rows, names):
             points = [(row["iteration"], row[name]) for row in rows if name in row]
             if points:
                 axis.plot(*zip(*points, strict=True), label=name.replace("_", " "))
@@ -72,3 +72,10 @@ def draw(rows: list[dict[str, Any]], path: Path) -> bool:
     pyplot.close(figure)
     temporary.replace(path)
     return True
+
+
+def _named(rows: list[dict[str, Any]], names: str | tuple[str, ...]) -> list[str]:
+    """The curves of a picture: those told, or all that begin so."""
+    if isinstance(names, tuple):
+        return list(names)
+    return sorted({name for row in rows for name in row if name.startswith(names)})

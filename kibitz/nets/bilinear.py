@@ -1,0 +1,342 @@
+"""Value networks for a hand and a history: what a seat expects to get, whoever is to move.
+
+A view is one row of zeros and ones, `priv` and then `pub`. `priv` is a hand; its last two entries
+say whose. `pub` has one half a seat: a bit for every action that the seat has made, the one that
+ends the game last, and a bit for being to move. An action so raises one bit and passes the to-move
+bit on: what follows a view differs from it in three entries.
+
+Three networks answer alike, with one number between -1 and 1 a view:
+
+    NetCompBilin   (priv -> interaction) * (pub -> interaction) -> hidden layers -> tanh
+    NetBilinear    priv x pub -> hidden layers -> tanh
+    NetConcat      priv, pub -> hidden layers -> tanh
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..game import GameError
+
+ROWS = 512  # rows a call, always: an answer does not depend on who else asks
+GPU_ROWS = 65536
+HANDS = 1024  # that one table remembers; five dice of six sides have 252 for each seat
+
+Floats = np.ndarray[Any, np.dtype[np.float32]]
+Whole = np.ndarray[Any, np.dtype[np.int64]]
+Follow = Callable[[Tensor, Tensor], Tensor]
+
+
+@dataclass(frozen=True)
+class ValueConfig:
+    """The shapes of a view and the size of its network."""
+
+    priv: int = 32
+    """Numbers of a hand, the two that say whose it is included."""
+    pub: int = 124
+    """Numbers of a history: two halves, each a bit an action and one for being to move."""
+    hidden: tuple[int, ...] = (100, 100, 100, 100)
+    """Widths of the layers before the last."""
+
+    def __post_init__(self) -> None:
+        if self.priv < 3 or self.pub < 4 or self.pub % 2:
+            raise GameError(f"priv={self.priv} pub={self.pub}: no hand, or no two halves")
+        if min(self.hidden, default=0) < 1:
+            raise GameError(f"hidden={self.hidden}: there is one layer or more, and none is empty")
+
+    @property
+    def view_size(self) -> int:
+        """Numbers of a view."""
+        return self.priv + self.pub
+
+    @property
+    def actions(self) -> int:
+        """Actions that a history has bits for."""
+        return self.pub // 2 - 1
+
+
+@dataclass(frozen=True)
+class CompBilinConfig(ValueConfig):
+    """The same, and how many products there are."""
+
+    interaction: int = 500
+    """Numbers that stand for a hand, and for a history, where they meet."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.interaction < 1:
+            raise GameError(f"interaction={self.interaction}: a hand needs a number at least")
+
+
+@dataclass(frozen=True)
+class ConcatConfig(ValueConfig):
+    """The same with the widths that come after plain concatenation."""
+
+    hidden: tuple[int, ...] = (500, 400, 300, 200, 100)
+
+
+class ValueNet(nn.Module):
+    """What the three networks have in common: hidden layers and one number in the end."""
+
+    def __init__(self, config: ValueConfig, widths: Sequence[int]) -> None:
+        super().__init__()
+        self.config = config
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(widths))
+        self.value = nn.Linear(widths[-1], 1)
+
+    def forward(self, views: Tensor) -> Tensor:
+        """The value of views [batch, view_size] for the seat whose hand they hold. [batch]"""
+        return self.head(self.meet(*self.halves(views)))
+
+    def halves(self, views: Tensor) -> tuple[Tensor, Tensor]:
+        """Hands [batch, priv] and histories [batch, pub]."""
+        return views[:, : self.config.priv], views[:, self.config.priv :]
+
+    def meet(self, priv: Tensor, pub: Tensor) -> Tensor:
+        """A hand and a history as one row of numbers, the first activation not yet done."""
+        raise NotImplementedError
+
+    def head(self, x: Tensor) -> Tensor:
+        """From there to the value."""
+        for layer in self.layers:
+            x = layer(x.relu())
+        value: Tensor = self.value(x.relu())
+        return value.tanh().squeeze(1)
+
+    def following(self, views: Tensor) -> Follow:
+        """A function that tells what comes after actions at these views [batch, view_size].
+
+        It takes the numbers of views and the actions there, [rows] each, and gives the values for
+        the same hands [rows]. The hands must be those of the seats to move.
+        """
+        half = self.config.pub // 2
+
+        def after(tables: Tensor, actions: Tensor) -> Tensor:
+            child, rows = views[tables], torch.arange(len(tables), device=views.device)
+            mover = child[:, -1].long()
+            own, other = (self.config.priv + half * seat for seat in (mover, 1 - mover))
+            child[rows, own + actions] = 1
+            child[rows, own + half - 1] = 0
+            child[rows, other + half - 1] = 1
+            value: Tensor = self(child)
+            return value
+
+        return after
+
+
+class NetCompBilin(ValueNet):
+    """A hand and a history are multiplied number by number. The same seed, the same weights.
+
+    >>> net = NetCompBilin(CompBilinConfig())
+    >>> net(torch.zeros(3, 156)).shape, sum(p.numel() for p in net.parameters())
+    (torch.Size([3]), 159501)
+    """
+
+    config: CompBilinConfig
+
+    def __init__(self, config: CompBilinConfig, seed: int = 0) -> None:
+        super().__init__(config, (config.interaction, *config.hidden))
+        self.priv = nn.Linear(config.priv, config.interaction)
+        self.pub = nn.Linear(config.pub, config.interaction)
+        initialise(self, seed)
+
+    def meet(self, priv: Tensor, pub: Tensor) -> Tensor:
+        met: Tensor = self.priv(priv) * self.pub(pub)
+        return met
+
+    def following(self, views: Tensor) -> Follow:
+        """The same with half the products: a history is a sum, and actions change three terms."""
+        priv, pub = self.halves(views)
+        hands, histories, mover, steps = (
+            self.priv(priv),
+            self.pub(pub),
+            pub[:, -1].long(),
+            self.steps(),
+        )
+
+        def after(tables: Tensor, actions: Tensor) -> Tensor:
+            changed = histories[tables] + steps[mover[tables], actions]
+            return self.head(changed.mul_(hands[tables]))
+
+        return after
+
+    def steps(self) -> Tensor:
+        """What an action of a seat adds to a history's numbers. [2, actions, interaction]"""
+        halves = self.pub.weight.T.reshape(2, self.config.pub // 2, -1)
+        to_move = halves[:, -1:]
+        return halves[:, :-1] - to_move + to_move.flip(0)
+
+
+class NetBilinear(ValueNet):
+    """Every number of a hand meets every number of a history."""
+
+    def __init__(self, config: ValueConfig, seed: int = 0) -> None:
+        super().__init__(config, config.hidden)
+        self.pairs = nn.Bilinear(config.priv, config.pub, config.hidden[0])
+        initialise(self, seed)
+
+    def meet(self, priv: Tensor, pub: Tensor) -> Tensor:
+        met: Tensor = self.pairs(priv, pub)
+        return met
+
+
+class NetConcat(ValueNet):
+    """A hand and a history side by side."""
+
+    def __init__(self, config: ConcatConfig, seed: int = 0) -> None:
+        super().__init__(config, config.hidden)
+        self.both = nn.Linear(config.view_size, config.hidden[0])
+        initialise(self, seed)
+
+    def meet(self, priv: Tensor, pub: Tensor) -> Tensor:
+        met: Tensor = self.both(torch.cat((priv, pub), 1))
+        return met
+
+
+def initialise(net: nn.Module, seed: int) -> None:
+    """Weights and biases uniform within 1 / sqrt(numbers that are summed)."""
+    generator = torch.Generator().manual_seed(seed)
+    for part in net.modules():
+        if isinstance(part, (nn.Linear, nn.Bilinear)):
+            bound = part.weight[0].numel() ** -0.5
+            nn.init.uniform_(part.weight, -bound, bound, generator=generator)
+            nn.init.uniform_(part.bias, -bound, bound, generator=generator)
+
+
+VALUE_NETS: dict[str, tuple[type[Any], type[Any]]] = {
+    "comp_bilin": (CompBilinConfig, NetCompBilin),
+    "bilinear": (ValueConfig, NetBilinear),
+    "concat": (ConcatConfig, NetConcat),
+}
+
+
+# For play -----------------------------------------------------------------------------------------
+
+
+class ChildValues:
+    """Answers views with their values and with the values after actions, on a CPU or a GPU."""
+
+    def __init__(self, net: ValueNet, device: str = "cpu") -> None:
+        self.device, self.config = torch.device(device), net.config
+        self.net = net.to(self.device, torch.float32).eval()
+        self.rows = ROWS if device == "cpu" else GPU_ROWS
+        quick = device == "cpu" and isinstance(net, NetCompBilin)
+        self._one_table = OneTable(net) if quick else None  # type: ignore[arg-type]
+
+    @torch.inference_mode()
+    def values(self, views: Floats) -> Floats:
+        """The value of every view [n, view_size] for the seat whose hand it holds. [n]"""
+        check_views(self.config, views)
+        return self._in_parts(self.net, views)
+
+    @torch.inference_mode()
+    def __call__(self, views: Floats, tables: Whole, actions: Whole) -> tuple[Floats, Floats]:
+        """Values of `views` [n] and, for row r, after `actions[r]` at the view `tables[r]` [rows].
+
+        views: float32 [n, view_size], each with the hand of the seat to move.
+        """
+        check_views(self.config, views)
+        check_turns(self.config, views)
+        if self._one_table is not None and len(views) == 1:
+            return self._one_table(views[0], actions)
+        after = self.net.following(self._tensor(_padded(views, ROWS)))
+        return self.values(views), self._in_parts(after, tables, actions)
+
+    def _in_parts(self, work: Callable[..., Tensor], *arrays: Any) -> Floats:
+        """What `work` says of so many rows at a time, the last ones filled up with zeros."""
+        size, rows = len(arrays[0]), self.rows
+        full = [torch.split(self._tensor(_padded(each, rows)), rows) for each in arrays]
+        parts = [work(*part).cpu() for part in zip(*full, strict=True)]
+        told: Floats = torch.cat(parts)[:size].numpy()
+        return told
+
+    def _tensor(self, array: Any) -> Tensor:
+        return torch.from_numpy(array).to(self.device)
+
+
+def _padded(array: Any, rows: int) -> Any:
+    """An array with zeros behind it, up to a multiple of `rows`."""
+    return np.pad(array, [(0, -len(array) % rows)] + [(0, 0)] * (array.ndim - 1))
+
+
+class OneTable:
+    """A NetCompBilin in NumPy for one view at a time: every action of it in a tenth of the time.
+
+    >>> quick = OneTable(NetCompBilin(CompBilinConfig()))
+    >>> before, after = quick(np.eye(156, dtype=np.float32)[93], np.arange(61))
+    >>> before.shape, after.shape
+    ((1,), (61,))
+    """
+
+    def __init__(self, net: NetCompBilin) -> None:
+        self.config = net.config
+        self.priv, self.pub = _arrays(net.priv), _arrays(net.pub)
+        self.layers = [_arrays(layer) for layer in (*net.layers, net.value)]
+        self.steps = net.steps().detach().contiguous().numpy().copy()
+        self.hand = lru_cache(HANDS)(self._hand)
+
+    def __call__(self, view: Floats, actions: Whole) -> tuple[Floats, Floats]:
+        """The value of a view [1] and the values after ascending actions of its seat [n]."""
+        hand = self.hand(view[: self.config.priv].tobytes())
+        pub, (weight, bias) = view[self.config.priv :], self.pub
+        first, last = actions[0], actions[-1]  # nearly always everything between them is legal
+        x = np.empty((last - first + 2, self.config.interaction), np.float32)
+        np.add(weight[pub.nonzero()[0]].sum(0), bias, out=x[0])
+        np.add(self.steps[int(pub[-1]), first : last + 1], x[0], out=x[1:])
+        x *= hand
+        for weight, bias in self.layers:
+            x = np.maximum(x, 0, out=x) @ weight
+            x += bias
+        values = np.tanh(x[:, 0])
+        return values[:1], values[1:][actions - first]
+
+    def _hand(self, priv: bytes) -> Floats:
+        """A hand's numbers, by its bytes: they stay the same for a whole round."""
+        weight, bias = self.priv
+        hand: Floats = weight[np.frombuffer(priv, np.float32).nonzero()[0]].sum(0) + bias
+        return hand
+
+
+def _arrays(layer: nn.Linear) -> tuple[Floats, Floats]:
+    """Weight [in, out] and bias [out] of a layer."""
+    weight, bias = layer.weight.detach().cpu(), layer.bias.detach().cpu()
+    return weight.T.contiguous().numpy().copy(), bias.numpy().copy()
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+def check_views(config: ValueConfig, views: Any) -> None:
+    """Refuse what is no batch of views for a network of this configuration."""
+    if not isinstance(views, np.ndarray) or views.dtype != np.float32:
+        kind = getattr(views, "dtype", type(views).__name__)
+        raise GameError(f"views are {kind}, not float32")
+    if views.ndim != 2 or views.shape[1] != config.view_size:
+        found = " x ".join(map(str, views.shape))
+        raise GameError(f"views are {found} numbers, not any times {config.priv} + {config.pub}")
+    if not np.isfinite(views).all():
+        raise GameError(f"views have the entry {views[~np.isfinite(views)][0]}")
+
+
+def check_turns(config: ValueConfig, views: Floats) -> None:
+    """Refuse views where the seat whose hand it is has nothing to decide."""
+    half = config.pub // 2
+    whose = views[:, config.priv - 2 : config.priv]
+    to_move = views[:, [config.priv + half - 1, -1]]
+    ended = views[:, [config.priv + half - 2, -2]]
+    if ended.any():
+        raise GameError(f"view {int(ended.any(1).argmax())}: the game is over, nobody is to move")
+    if (other := (whose != to_move).any(1)).any():
+        i = int(other.argmax())
+        raise GameError(
+            f"view {i} has the hand of seat {int(whose[i].argmax())}, "
+            f"but seat {int(to_move[i].argmax())} is to move"
+        )

@@ -1,0 +1,446 @@
+"""Value networks: their sizes, what they say, bad input, and how a move is chosen from values."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from kibitz import games
+from kibitz.arena.match import match
+from kibitz.batch import Batch
+from kibitz.chance import streams
+from kibitz.game import GameError
+from kibitz.games import liars_dice
+from kibitz.nets import load_net, save_net
+from kibitz.nets.bilinear import (
+    ChildValues,
+    CompBilinConfig,
+    ConcatConfig,
+    NetBilinear,
+    NetCompBilin,
+    NetConcat,
+    OneTable,
+    ValueConfig,
+)
+from kibitz.players import NetPlayer, PlayerError, Sight, ValuePlayer, player, regret_policy
+
+FIVES = games.load("liars_dice")
+A, B = (2, 2, 3, 5, 6), (1, 3, 4, 4, 6)
+SMALL = {"interaction": 12, "hidden": (6, 5)}
+KINDS = [
+    NetCompBilin(CompBilinConfig(), seed=3),
+    NetBilinear(ValueConfig(), seed=3),
+    NetConcat(ConcatConfig(), seed=3),
+]
+each_net = pytest.mark.parametrize("net", KINDS, ids=lambda net: type(net).__name__)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def size(*parts):
+    return sum(p.numel() for part in parts for p in part.parameters())
+
+
+def sight(game, *states):
+    """What the seats to move at these tables may know."""
+    turns = [game.turn(s) for s in states]
+    return Sight(game, list(states), turns, streams(5, "player", len(states)))
+
+
+def some_states(game, count, seed=2):
+    """Tables in all stages of a round, where somebody is to move."""
+    found = []
+    for plies in range(6):
+        batch = Batch(game, count, seed=seed + plies)
+        batch.settle()
+        dice = np.random.default_rng(seed + plies)
+        for _ in range(plies):
+            lists, counts = batch.actions()
+            # Low bids, so that rounds last; the call is the last in the list.
+            steps = [dice.integers(0, max(1, n // 6)) if n else 0 for n in counts]
+            batch.play(np.array([a[k] for a, k in zip(lists, steps, strict=True)], np.int64))
+        found += [s for s in batch.host() if game.turn(s) >= 0]
+    return found
+
+
+# Sizes and the beginning --------------------------------------------------------------------------
+
+
+def test_networks_have_the_parameters_of_the_specification():
+    net = KINDS[0]
+    assert size(net) == 159_501
+    assert (size(net.priv), size(net.pub)) == (16_500, 62_500)
+    assert [size(part) for part in net.layers] == [50_100, 10_100, 10_100, 10_100]
+    assert size(net.value) == 101
+    assert (size(KINDS[1]), size(KINDS[2])) == (427_301, 479_601)
+
+
+@pytest.mark.parametrize(
+    ("dice", "priv", "pub", "parameters"),
+    [
+        ((1, 1), 8, 28, 99_501),
+        ((1, 2), 14, 40, 108_501),
+        ((2, 1), 14, 40, 108_501),
+        ((2, 2), 14, 52, 114_501),
+        ((3, 3), 20, 76, 129_501),
+        ((4, 4), 26, 100, 144_501),
+        ((4, 5), 32, 112, 153_501),
+        ((5, 4), 32, 112, 153_501),
+        ((5, 5), 32, 124, 159_501),
+    ],
+)
+def test_views_of_every_table_fit_a_network(dice, priv, pub, parameters):
+    game, config = FIVES.bind(dice=dice), CompBilinConfig(priv, pub)
+    assert [game.view[name].shape for name in ("priv", "pub")] == [(priv,), (pub,)]
+    assert (config.view_size, config.actions) == (game.view_size, game.num_actions)
+    assert size(NetCompBilin(config)) == parameters == 500 * (priv + pub) + 81_501
+
+
+def test_widths_are_configuration():
+    net = NetCompBilin(CompBilinConfig(8, 28, (7, 6), 9))
+    assert size(net) == 9 * 9 + 29 * 9 + 10 * 7 + 8 * 6 + 7
+    assert size(NetConcat(ConcatConfig(8, 28, (3,)))) == 37 * 3 + 4
+    assert size(NetBilinear(ValueConfig(8, 28, (3,)))) == 8 * 28 * 3 + 3 + 4
+
+
+@each_net
+def test_a_new_network_begins_as_the_specification_says(net):
+    for name, part in net.named_modules():
+        if isinstance(part, (nn.Linear, nn.Bilinear)):
+            summed = part.weight[0].numel()
+            assert 0.9 / math.sqrt(summed) < part.weight.abs().max() <= 1 / math.sqrt(summed), name
+            assert 0 < part.bias.abs().max() <= 1 / math.sqrt(summed), name
+
+
+@each_net
+def test_the_same_seed_gives_the_same_weights(net):
+    one, same, other = (type(net)(net.config, seed).state_dict() for seed in (1, 1, 2))
+    assert all(torch.equal(one[name], same[name]) for name in one)
+    assert not any(torch.equal(one[name], other[name]) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [
+        (lambda: ValueConfig(pub=125), "pub=125"),
+        (lambda: ValueConfig(priv=2), "priv=2"),
+        (lambda: ValueConfig(hidden=()), r"hidden=\(\)"),
+        (lambda: ConcatConfig(hidden=(5, 0)), r"hidden=\(5, 0\)"),
+        (lambda: CompBilinConfig(interaction=0), "interaction=0"),
+    ],
+)
+def test_sizes_that_make_no_network_are_refused(config, told):
+    with pytest.raises(GameError, match=told):
+        config()
+
+
+@each_net
+def test_networks_are_kept_as_they_are(net, tmp_path):
+    save_net(tmp_path / "net.safetensors", net, {"game": FIVES.describe()})
+    again, about = load_net(tmp_path / "net.safetensors")
+    assert type(again) is type(net) and again.config == net.config
+    assert all(torch.equal(a, b) for a, b in zip(net.parameters(), again.parameters(), strict=True))
+    assert about["game"]["name"] == "liars_dice"
+
+
+# What they say ------------------------------------------------------------------------------------
+
+
+def numbers(part):
+    return part.weight.detach().double().numpy(), part.bias.detach().double().numpy()
+
+
+def plainly(net, view):
+    """Section 4 word by word in double precision."""
+    priv, pub = np.split(np.float64(view), [net.config.priv])
+    if isinstance(net, NetCompBilin):
+        (w_pri, b_pri), (w_pub, b_pub) = numbers(net.priv), numbers(net.pub)
+        x = (w_pri @ priv + b_pri) * (w_pub @ pub + b_pub)
+    elif isinstance(net, NetBilinear):
+        weight, bias = numbers(net.pairs)
+        x = np.array([priv @ form @ pub for form in weight]) + bias
+    else:
+        weight, bias = numbers(net.both)
+        x = weight @ np.concatenate((priv, pub)) + bias
+    for weight, bias in map(numbers, (*net.layers, net.value)):
+        x = weight @ np.maximum(x, 0) + bias
+    return np.tanh(x[0])
+
+
+@each_net
+def test_a_network_says_what_the_specification_says(net):
+    views = np.stack([FIVES.look(s, k % 2) for k, s in enumerate(some_states(FIVES, 4))])
+    told = ChildValues(net).values(views)
+    assert told.shape == (len(views),) and told.dtype == np.float32
+    assert told == pytest.approx([plainly(net, view) for view in views], abs=1e-5)
+    assert np.ptp(told) > 1e-4
+
+
+@each_net
+def test_children_are_the_views_after_each_action(net):
+    """The rules themselves play every action and show the table to the same seat."""
+    evaluator = ChildValues(net)
+    states = some_states(FIVES, 3)
+    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
+    rows = [(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]
+    expected = []
+    for i, action in rows:
+        child = FIVES.copy(states[i])
+        FIVES.play(child, action)
+        expected.append(FIVES.look(child, FIVES.turn(states[i])))
+    before, after = evaluator(views, *np.array(rows).T)
+    assert len(rows) > 300 and {FIVES.turn(s) for s in states} == {0, 1}
+    assert before == pytest.approx(evaluator.values(views), abs=1e-6)
+    assert after == pytest.approx(evaluator.values(np.stack(expected)), abs=1e-6)
+
+
+def test_one_table_hears_the_same_as_many():
+    evaluator = ChildValues(KINDS[0])
+    states = some_states(FIVES, 3)
+    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
+    tables, actions = np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
+    before, after = evaluator(views, tables, actions)
+    for i in range(len(states)):
+        mine = actions[tables == i]
+        alone = evaluator(views[i : i + 1], np.zeros(len(mine), np.int64), mine)
+        assert alone[0] == pytest.approx(before[i : i + 1], abs=1e-6)
+        assert alone[1] == pytest.approx(after[tables == i], abs=1e-6)
+
+
+def test_an_answer_does_not_depend_on_how_many_others_ask():
+    evaluator = ChildValues(KINDS[0])
+    states = some_states(FIVES, 40)
+    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
+    tables, actions = np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
+    everybody, few = evaluator(views, tables, actions), tables < 7
+    some = evaluator(views[:7], tables[few], actions[few])
+    assert np.array_equal(some[0], everybody[0][:7])
+    assert np.array_equal(some[1], everybody[1][few])
+
+
+def test_one_table_keeps_the_weights_it_was_made_with():
+    net = NetCompBilin(CompBilinConfig(**SMALL))
+    view, actions = FIVES.look(liars_dice.position(FIVES, [A, B]), 0), np.arange(60)
+    quick = OneTable(net)
+    before = quick(view, actions)[1]
+    with torch.no_grad():
+        for weights in net.parameters():
+            weights.zero_()
+    assert np.array_equal(quick(view, actions)[1], before) and before.any()
+
+
+@pytest.mark.gpu
+@each_net
+def test_a_gpu_hears_the_same(net):
+    states = some_states(FIVES, 40)
+    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
+    tables, actions = np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
+    twin = type(net)(net.config, seed=3)
+    told = ChildValues(twin, "cuda")(views, tables, actions)
+    for here, there in zip(ChildValues(net)(views, tables, actions), told, strict=True):
+        assert there == pytest.approx(here, abs=1e-5)
+
+
+# Bad input ----------------------------------------------------------------------------------------
+
+
+def a_view(history=(17,), seat=1):
+    return FIVES.look(liars_dice.position(FIVES, [A, B], history), seat)[None].copy()
+
+
+def spoiled(entry):
+    view = a_view()
+    view[0, 40] = entry
+    return view
+
+
+@pytest.mark.parametrize(
+    ("views", "told"),
+    [
+        (a_view()[:, :-1], "1 x 155 numbers, not any times 32 [+] 124"),
+        (a_view()[0], "156 numbers"),
+        (np.zeros((2, 144), np.float32), "2 x 144 numbers"),
+        (a_view().astype(np.float64), "float64, not float32"),
+        (a_view().astype(np.int8), "int8, not float32"),
+        (a_view().tolist(), "list, not float32"),
+        (spoiled(np.nan), "the entry nan"),
+        (spoiled(-np.inf), "the entry -inf"),
+    ],
+)
+@each_net
+def test_what_is_no_view_is_refused(net, views, told):
+    with pytest.raises(GameError, match=told):
+        ChildValues(net).values(views)
+    with pytest.raises(GameError, match=told):
+        ChildValues(net)(views, np.zeros(1, np.int64), np.full(1, 20))
+
+
+@pytest.mark.parametrize(
+    ("view", "told"),
+    [
+        (a_view((17,), seat=0), "view 0 has the hand of seat 0, but seat 1 is to move"),
+        (a_view((17, 22), seat=1), "view 0 has the hand of seat 1, but seat 0 is to move"),
+        (a_view((17, 60), seat=0), "view 0: the game is over"),
+        (a_view((17, 22, 60), seat=1), "view 0: the game is over"),
+    ],
+)
+def test_only_the_seat_to_move_has_a_policy(view, told):
+    evaluator = ChildValues(KINDS[0])
+    for views in (view, np.concatenate((view, view))):
+        with pytest.raises(GameError, match=told):
+            evaluator(views, np.zeros(1, np.int64), np.full(1, 30))
+    assert abs(evaluator.values(view)[0]) < 1
+
+
+# Choosing -----------------------------------------------------------------------------------------
+
+
+class Says:
+    """An evaluator whose answers are made up: by action, at every table."""
+
+    def __init__(self, before, after):
+        self.before, self.after = before, np.array(after, np.float32)
+
+    def __call__(self, views, tables, actions):
+        return np.full(len(views), self.before, np.float32), self.after[actions]
+
+
+ONES = FIVES.bind(dice=(1, 1), sides=2)  # four bids and the call
+OPENED = [liars_dice.position(ONES, [(1,), (2,)], [0])] * 4000  # 1, 2, 3 and the call are legal
+AFTER = [9.0, 0.1, 0.4, -0.3, 0.3]  # of which 9 is not
+
+
+def odds(mode, before=0.0, after=AFTER, **settings):
+    who = ValuePlayer(Says(before, after), mode, **settings)
+    worth, policy = who.judge(sight(ONES, OPENED[0]))
+    return who.odds(worth, policy)[0, :4].tolist()
+
+
+def test_sampling_is_in_proportion_to_regrets():
+    assert odds("sample") == pytest.approx([1 / 8, 4 / 8, 0, 3 / 8])
+    assert odds("sample", before=0.2) == pytest.approx([0, 2 / 3, 0, 1 / 3])
+    assert odds("sample", before=0.4) == pytest.approx([1 / 4] * 4)  # nothing gains anything
+
+
+def test_self_play_explores():
+    legal = np.array([[True, True, True, False]])
+    after = np.array([[0.19, -0.5, 0.09, 0.9]])
+    policy = regret_policy(np.zeros(1), after, legal, explore=0.01)
+    assert policy[0].tolist() == pytest.approx([0.2 / 0.31, 0.01 / 0.31, 0.1 / 0.31, 0])
+
+
+def test_regrets_of_tensors_are_those_of_arrays():
+    rng = np.random.default_rng(4)
+    before, after = rng.uniform(-1, 1, 50), rng.uniform(-1, 1, (50, 9))
+    legal = rng.random((50, 9)) < 0.7
+    legal[:, 0] = True
+    before[:5] = 2  # where nothing gains anything
+    told = regret_policy(*map(torch.from_numpy, (before, after, legal)), explore=0.0)
+    assert told.numpy() == pytest.approx(regret_policy(before, after, legal), abs=1e-12)
+    assert told[:5].numpy() == pytest.approx(legal[:5] / legal[:5].sum(1, keepdims=True))
+
+
+def test_softmax_is_by_value():
+    for temperature in (1.0, 0.1):
+        powers = [math.exp(v / temperature) for v in AFTER[1:]]
+        expected = [power / sum(powers) for power in powers]
+        assert odds("softmax", temperature=temperature) == pytest.approx(expected, rel=1e-5)
+
+
+def test_purifying_drops_what_is_unlikely():
+    assert odds("purify", threshold=0.2) == pytest.approx([0, 4 / 7, 0, 3 / 7])
+    assert odds("purify", threshold=0.45) == pytest.approx([0, 1, 0, 0])
+    assert odds("purify", threshold=0.0) == pytest.approx(odds("sample"))
+    assert odds("purify", threshold=0.9) == [0, 1, 0, 0]  # all is unlikely: the likeliest
+    assert odds("purify", before=0.4, threshold=0.3) == [1, 0, 0, 0]  # the first of equals
+
+
+def test_argmax_takes_the_first_of_the_best():
+    tied = [9.0, 0.1, 0.4, -0.3, 0.4]
+    assert set(ValuePlayer(Says(0.9, tied)).choose(sight(ONES, *OPENED[:9]))) == {2}
+
+
+@pytest.mark.parametrize("mode", ["sample", "softmax", "purify"])
+def test_drawn_actions_are_as_frequent_as_told(mode):
+    who = ValuePlayer(Says(0.0, AFTER), mode, temperature=0.3)
+    chosen = who.choose(sight(ONES, *OPENED))
+    for action, share in zip([1, 2, 3, 4], odds(mode, temperature=0.3), strict=True):
+        error = math.sqrt(share * (1 - share) / len(OPENED))
+        assert abs((chosen == action).mean() - share) <= 4 * error
+
+
+def test_the_opening_call_counts_only_where_it_is_legal():
+    opening = [0.0, 0.0, 0.0, 0.1, 0.3]  # the call seems to be worth most
+    for game, expected in ((ONES, [0, 0, 0, 1]), (ONES.bind(opening_call=True), [0, 0, 0, 0.25])):
+        s = liars_dice.position(game, [(1,), (2,)])
+        _, policy = ValuePlayer(Says(0.0, opening)).judge(sight(game, s))
+        assert policy[0, :4].tolist() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"mode": "best"}, "mode=best: there are argmax, sample, softmax, purify"),
+        ({"temperature": 0.0}, "temperature=0.0"),
+        ({"temperature": math.nan}, "temperature=nan"),
+        ({"threshold": 1.5}, "threshold=1.5"),
+    ],
+)
+@pytest.mark.parametrize("kind", [NetPlayer, ValuePlayer])
+def test_settings_that_mean_nothing_are_refused(kind, settings, told):
+    with pytest.raises(PlayerError, match=told):
+        kind(None, **settings)
+
+
+# At the table -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """Untrained networks of all kinds for 4 dice against 5."""
+    folder = tmp_path_factory.mktemp("nets")
+    for net, config in itertools.product(KINDS, [{"pub": 112, "hidden": (8, 8)}]):
+        made = type(net)(type(net.config)(**config), seed=4)
+        about = {"game": FIVES.bind(dice=(4, 5)).describe()}
+        save_net(folder / f"{type(net).__name__}.safetensors", made, about)
+    return folder
+
+
+@pytest.mark.parametrize("mode", NetPlayer.MODES)
+@each_net
+def test_every_kind_of_network_sits_down(net, mode, saved):
+    game = FIVES.bind(dice=(4, 5))
+    text = f"net:{saved}/{type(net).__name__}.safetensors,mode={mode}"
+    results = [match(game, text, "random", games=60, seed=2).win_rate for _ in range(2)]
+    assert results[0] == results[1]
+    assert player(text, game).name.endswith(".safetensors" + f",mode={mode}" * (mode != "argmax"))
+
+
+@pytest.mark.parametrize(
+    ("options", "more", "told"),
+    [
+        ({"dice": (5, 4)}, "", r"trained for dice \[4, 5\], not \(5, 4\)"),
+        ({"dice": (4, 5), "variant": "high"}, "", "trained for variant joker, not high"),
+        ({"dice": (5, 5)}, "", "trained for view"),
+        ({"dice": (4, 5)}, ",sims=20", "sims=20: .* tells values only"),
+        ({"dice": (4, 5)}, ",threshold=x", "threshold is a number"),
+    ],
+)
+def test_a_network_of_another_table_does_not_sit_down(saved, options, more, told):
+    with pytest.raises(PlayerError, match=told):
+        player(f"net:{saved}/NetCompBilin.safetensors{more}", FIVES.bind(**options))
+
+
+def test_rounds_with_other_dice_need_another_network(saved):
+    game = FIVES.bind(dice=(4, 5), die_loss="loser")
+    with pytest.raises(GameError, match=r"numbers, not any times 32 \+ 112"):
+        match(game, f"net:{saved}/NetCompBilin.safetensors", "random", games=4)

@@ -1,0 +1,823 @@
+"""Liar's Dice networks as ONNX files: the published ones, ours, variations, and hostile ones."""
+
+import collections
+import itertools
+import json
+import math
+import random
+import shutil
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+import pytest
+import torch
+
+from kibitz import games
+from kibitz.adapters.exchange import hand_out, take_in
+from kibitz.arena.match import match
+from kibitz.chance import streams
+from kibitz.game import GameError
+from kibitz.games import liars_dice
+from kibitz.nets import NetError, load_net, onnx_file, save_net
+from kibitz.nets.bilinear import (
+    ChildValues,
+    CompBilinConfig,
+    ConcatConfig,
+    NetCompBilin,
+    NetConcat,
+)
+from kibitz.nets.onnx_file import load_onnx, save_onnx
+from kibitz.players import PlayerError, Sight, player
+
+onnx = pytest.importorskip("onnx")
+onnxruntime = pytest.importorskip("onnxruntime")
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
+
+GAME = games.load("liars_dice", opening_call=True)  # the action set of the published networks
+A, B = (2, 2, 3, 5, 6), (1, 3, 4, 4, 6)
+PUBLISHED = ("11", "12", "21", "22", "33", "44", "45", "51", "54", "55")
+each_published = pytest.mark.parametrize("dice", PUBLISHED)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="session")
+def folder(models):
+    return models / "liars_dice"
+
+
+@pytest.fixture(scope="session")
+def players(folder):
+    """By the dice in a file's name: its game and the player that samples from it."""
+    found = {}
+    for dice in PUBLISHED:
+        game = GAME.bind(dice=tuple(map(int, dice)))
+        path = folder / f"model_{dice}_joker.onnx"
+        found[dice] = game, player(f"net:{path},mode=sample", game)
+    return found
+
+
+def value(game, who, hands, history, seat):
+    view = game.look(liars_dice.position(game, hands, history), seat)
+    return float(who.evaluator.values(view[None])[0])
+
+
+def policy(game, who, hands, history):
+    """By action: its probability for the seat to move."""
+    s = liars_dice.position(game, hands, history)
+    sight = Sight(game, [s], [game.turn(s)], streams(1, "player", 1))
+    worth, odds = who.judge(sight)
+    told = {a: (worth[0, i], odds[0, i]) for i, a in enumerate(game.legal(s))}
+    assert not odds[0, len(told) :].any()
+    return told
+
+
+# What the published networks say ------------------------------------------------------------------
+
+
+@pytest.mark.oracle("liars_dice", "cases")
+def test_values_and_probabilities_are_those_of_the_oracle(oracle_case, players):
+    case = oracle_case
+    game, who = players[f"{case['d1']}{case['d2']}"]
+    assert case["model"] in who.name
+    hands = [(1,) * case["d1"], (1,) * case["d2"]]
+    hands[case["perspective"]] = case["roll"]
+    told = value(game, who, hands, case["history"], case["perspective"])
+    assert told == pytest.approx(case["value"], abs=1e-5)
+    if "policy" in case:
+        first, children = case["policy"]["first_action"], case["policy"]["child_values"]
+        found = policy(game, who, hands, case["history"])
+        assert list(found) == list(range(first, first + len(children)))
+        worths, odds = zip(*found.values(), strict=True)
+        assert worths == pytest.approx(children, abs=1e-5)
+        assert odds == pytest.approx(case["policy"]["probs"], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("history", "of_seat_0", "of_seat_1"),
+    [
+        ([], -0.0319252, -0.0532729),
+        ([17], 0.0931878, -0.1804520),
+        ([17, 22], -0.1069920, -0.0913389),
+        ([17, 22, 60], 0.2008405, -0.9646197),
+    ],
+)
+def test_the_worked_example_has_its_values(players, history, of_seat_0, of_seat_1):
+    game, who = players["55"]
+    told = [value(game, who, [A, B], history, seat) for seat in range(2)]
+    assert told == pytest.approx([of_seat_0, of_seat_1], abs=1e-5)
+
+
+def test_the_example_with_uneven_dice_has_its_value(players):
+    game, who = players["45"]
+    told = value(game, who, [(1, 1, 4, 6), (1,) * 5], [3, 16], 0)
+    assert told == pytest.approx(0.0120481, abs=1e-5)
+
+
+def test_the_three_likeliest_actions_are_those_of_the_specification(players):
+    found = policy(*players["55"], [A, B], [17])
+    best = sorted(found, key=lambda a: -found[a][1])[:3]
+    assert best == [21, 23, 27]
+    assert [found[a][1] for a in best] == pytest.approx([0.2800, 0.1667, 0.1570], abs=1e-4)
+
+
+def all_hands(dice):
+    """Every hand and how many rolls show it."""
+    for hand in itertools.combinations_with_replacement(range(1, 7), dice):
+        repeats = collections.Counter(hand).values()
+        yield hand, math.factorial(dice) // math.prod(map(math.factorial, repeats))
+
+
+@pytest.mark.parametrize(
+    ("dice", "means"),
+    {
+        "55": (-0.03819, 0.02872),
+        "11": (-0.04092, 0.04032),
+        "12": (-0.18147, 0.18078),
+        "21": (0.10701, -0.10394),
+        "22": (-0.03341, 0.03233),
+        "33": (-0.03849, 0.03605),
+        "44": (-0.03221, 0.03142),
+        "45": (-0.05829, 0.05888),
+        "54": (-0.00141, 0.00139),
+        "51": (0.22357, -0.22085),
+    }.items(),
+)
+def test_start_values_are_those_of_the_specification(players, dice, means):
+    game, who = players[dice]
+    for seat, mean in enumerate(means):
+        views, rolls = [], []
+        for hand, count in all_hands(int(dice[seat])):
+            hands = [(1,) * int(n) for n in dice]
+            hands[seat] = hand
+            views.append(game.look(liars_dice.position(game, hands), seat))
+            rolls.append(count)
+        told = np.average(who.evaluator.values(np.stack(views)), weights=rolls)
+        assert sum(rolls) == 6 ** int(dice[seat])
+        assert told == pytest.approx(mean, abs=1e-5)
+
+
+def test_nobody_opens_with_the_call(players):
+    game, who = players["55"]
+    odds = [policy(game, who, [hand, B], [])[60][1] for hand, _ in all_hands(5)]
+    assert len(odds) == 252 and not any(odds)
+
+
+# There and back -----------------------------------------------------------------------------------
+
+
+def runtime(path, view, priv, batched):
+    """What onnxruntime says of views."""
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    if batched:
+        return session.run(["value"], {"priv": view[:, :priv], "pub": view[:, priv:]})[0][:, 0]
+    return [session.run(["value"], {"priv": v[:priv], "pub": v[priv:]})[0][0] for v in view]
+
+
+def views_of(game, count=40):
+    """Views of both seats, in all stages of a round."""
+    dice, found = random.Random(3), []
+    for k in range(count):
+        s = liars_dice.position(
+            game, [[dice.randint(1, 6) for _ in range(n)] for n in game.options.dice]
+        )
+        for _ in range(k % 5):
+            if game.turn(s) >= 0:
+                game.play(s, dice.choice(game.legal(s)[:12]))
+        found.append(game.look(s, k % 2))
+    return np.stack(found)
+
+
+def same_weights(one, two):
+    pairs = zip(one.state_dict().items(), two.state_dict().items(), strict=True)
+    return all(a == b and torch.equal(x, y) for (a, x), (b, y) in pairs)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@each_published
+def test_published_networks_go_in_and_out_unchanged(folder, players, tmp_path, dice, batched):
+    original, game = folder / f"model_{dice}_joker.onnx", players[dice][0]
+    checkpoint, again = tmp_path / "net.safetensors", tmp_path / "again.onnx"
+    assert take_in(original, checkpoint).options.dice == tuple(map(int, dice))
+    hand_out(checkpoint, again, batched=batched)
+    net, told = load_onnx(again)
+    assert same_weights(load_onnx(original)[0], net)
+    assert same_weights(load_net(checkpoint)[0], net)
+    assert told["name"] == "liars_dice"
+    assert told["options"] == {"dice": game.options.dice, "sides": 6, "variant": "joker"}
+    views = views_of(game)
+    ours = ChildValues(net).values(views)
+    assert ours == pytest.approx(runtime(original, views, net.config.priv, False), abs=1e-5)
+    assert ours == pytest.approx(runtime(again, views, net.config.priv, batched), abs=1e-5)
+
+
+@each_published
+def test_our_files_have_the_nodes_of_the_published_ones(folder, players, tmp_path, dice):
+    original = onnx.load(folder / f"model_{dice}_joker.onnx")
+    net, _ = load_onnx(folder / f"model_{dice}_joker.onnx")
+    save_onnx(tmp_path / "net.onnx", net, players[dice][0].describe())
+    ours = onnx.load(tmp_path / "net.onnx")
+    assert wiring(ours.graph) == wiring(original.graph)
+    assert [shape_of(v) for v in (*ours.graph.input, *ours.graph.output)] == [
+        shape_of(v) for v in (*original.graph.input, *original.graph.output)
+    ]
+
+
+def wiring(graph):
+    """The operators in order, with what goes in by where it comes from or by its shape."""
+    made = {node.output[0]: i for i, node in enumerate(graph.node)}
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    return [
+        (node.op_type, [made.get(name, shapes.get(name, name)) for name in node.input])
+        for node in graph.node
+    ]
+
+
+def shape_of(declared):
+    kind = declared.type.tensor_type
+    return declared.name, kind.elem_type, [d.dim_param or d.dim_value for d in kind.shape.dim]
+
+
+SMALL = NetCompBilin(CompBilinConfig(32, 112, (7, 6, 5), 9), seed=5).eval()
+UNEVEN = games.load("liars_dice", dice=(4, 5))
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_our_files_keep_the_contract(tmp_path, batched):
+    save_onnx(path := tmp_path / "net.onnx", SMALL, UNEVEN.describe(), batched=batched)
+    model = onnx.load(path)
+    onnx.checker.check_model(model, full_check=True)
+    assert model.ir_version == 7
+    assert [(o.domain, o.version) for o in model.opset_import] == [("", 9)]
+    operators = ["MatMul", "Add", "MatMul", "Add", "Mul", "Relu"]
+    operators += ["MatMul", "Add", "Relu"] * 3 + ["MatMul", "Add", "Tanh"]
+    assert [node.op_type for node in model.graph.node] == operators
+    assert {p.key: p.value for p in model.metadata_props} == {
+        "game": "liars_dice", "d1": "4", "d2": "5", "sides": "6", "variant": "joker"
+    }  # fmt: skip
+    batch = ["batch"] if batched else []
+    assert [shape_of(v) for v in (*model.graph.input, *model.graph.output)] == [
+        (name, TensorProto.FLOAT, [*batch, size])
+        for name, size in (("priv", 32), ("pub", 112), ("value", 1))
+    ]
+    assert same_weights(load_onnx(path)[0], SMALL)
+    views = views_of(UNEVEN)
+    told = ChildValues(SMALL).values(views)
+    assert told == pytest.approx(runtime(path, views, 32, batched), abs=1e-5)
+
+
+# Variations that mean the same --------------------------------------------------------------------
+
+
+def layers_of(net):
+    parts = {"priv": net.priv, "pub": net.pub}
+    parts |= {f"h{i}": layer for i, layer in enumerate(net.layers)} | {"v": net.value}
+    return {
+        name: (part.weight.detach().numpy().T.copy(), part.bias.detach().numpy().copy())
+        for name, part in parts.items()
+    }
+
+
+def a_model(
+    change=lambda model: None,
+    *,
+    net=SMALL,
+    gemm=None,
+    bias_last=False,
+    pub_first=False,
+    opset=9,
+    rank=1,
+    floats="raw",
+    bias_rank=1,
+    activation="Relu",
+):
+    """The chain as somebody else might write it, as bytes; `change` has the last word."""
+    nodes, tensors = [], []
+
+    def node(operator, *inputs, **attributes):
+        nodes.append(helper.make_node(operator, inputs, [f"t{len(nodes)}"], **attributes))
+        return nodes[-1].output[0]
+
+    def keep(name, array):
+        array = array.reshape((1,) * (bias_rank - array.ndim) + array.shape)
+        made = numpy_helper.from_array(array, name)
+        if floats == "list":
+            made = helper.make_tensor(name, TensorProto.FLOAT, array.shape, array.reshape(-1))
+        tensors.append(made)
+
+    def layer(name, source):
+        weight, bias = layers_of(net)[name]
+        keep(f"W_{name}", weight.T.copy() if gemm == 1 else weight)
+        keep(f"b_{name}", bias)
+        if gemm is not None:
+            turned = {"transB": 1} if gemm else {}
+            return node("Gemm", source, f"W_{name}", f"b_{name}", **turned)
+        operands = [f"b_{name}", node("MatMul", source, f"W_{name}")]
+        return node("Add", *(operands[::-1] if bias_last else operands))
+
+    sides = [layer("priv", "priv"), layer("pub", "pub")]
+    x = node("Mul", *(sides[::-1] if pub_first else sides))
+    for i in range(len(net.layers)):
+        x = layer(f"h{i}", node(activation, x))
+    node("Tanh", layer("v", node(activation, x)))
+    nodes[-1].output[0] = "value"
+    batch = [None] * (rank - 1)
+    declared = [
+        helper.make_tensor_value_info(name, TensorProto.FLOAT, [*batch, size])
+        for name, size in (("priv", net.config.priv), ("pub", net.config.pub), ("value", 1))
+    ]
+    graph = helper.make_graph(nodes, "somebody", declared[:2], declared[2:], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    change(model)
+    return model.SerializeToString()
+
+
+def doc_strings(model):
+    model.doc_string = model.graph.doc_string = "told\n" * 900
+    for node in model.graph.node:
+        node.doc_string, node.name = "File 'train.py', line 3\n" * 50, f"node of {node.op_type}"
+    for tensor in model.graph.initializer:
+        tensor.doc_string = "weights"
+
+
+def numbered(model):
+    """Every name inside the graph becomes a number, as exporters do."""
+    inner = {t.name for t in model.graph.initializer} | {n.output[0] for n in model.graph.node}
+    names = {name: str(k) for k, name in enumerate(sorted(inner - {"value"}), 40)}
+    for tensor in model.graph.initializer:
+        tensor.name = names[tensor.name]
+    for node in model.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+        node.output[:] = [names.get(name, name) for name in node.output]
+
+
+def initializers_as_inputs(model):
+    """As files of IR version 3 have them."""
+    model.ir_version = 3
+    for tensor in model.graph.initializer:
+        kind = (tensor.name, tensor.data_type, tensor.dims)
+        model.graph.input.append(helper.make_tensor_value_info(*kind))
+
+
+def another_domain_beside(model):
+    model.opset_import.append(helper.make_opsetid("ai.onnx.ml", 3))
+
+
+def inputs_in_the_other_order(model):
+    first, second = model.graph.input
+    told = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in (second, first)]
+    del model.graph.input[:]
+    model.graph.input.extend(told)
+
+
+VARIATIONS = {
+    "plain": {},
+    "doc_strings": {"change": doc_strings},
+    "numbered": {"change": numbered},
+    "bias last": {"bias_last": True},
+    "pub first": {"pub_first": True},
+    "all operands exchanged": {"bias_last": True, "pub_first": True},
+    "gemm": {"gemm": 0, "rank": 2},
+    "gemm, weights turned": {"gemm": 1, "rank": 2},
+    "batch": {"rank": 2},
+    "floats in a list": {"floats": "list"},
+    "biases of rank 2": {"bias_rank": 2, "rank": 2},
+    "initializers as inputs": {"change": initializers_as_inputs},
+    "another domain beside": {"change": another_domain_beside},
+    "inputs in the other order": {"change": inputs_in_the_other_order},
+    **{f"opset {n}": {"opset": n} for n in range(7, onnx.defs.onnx_opset_version() + 1)},
+}
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "net.onnx"
+
+
+@pytest.mark.parametrize("how", VARIATIONS.values(), ids=VARIATIONS)
+def test_the_same_chain_is_the_same_network(file, how):
+    file.write_bytes(a_model(**how))
+    onnx.checker.check_model(onnx.load(file))
+    assert same_weights(load_onnx(file)[0], SMALL)
+
+
+def test_a_node_need_not_stand_in_order(file):
+    """Exporters do keep an order; the graph says it all without."""
+
+    def turned(model):
+        nodes = [onnx.NodeProto.FromString(n.SerializeToString()) for n in model.graph.node]
+        del model.graph.node[:]
+        model.graph.node.extend(reversed(nodes))
+
+    file.write_bytes(a_model(turned))
+    assert same_weights(load_onnx(file)[0], SMALL)
+
+
+# What is refused ----------------------------------------------------------------------------------
+
+
+def renamed(old, new):
+    def change(model):
+        for each in (*model.graph.input, *model.graph.output):
+            each.name = new if each.name == old else each.name
+        for node in model.graph.node:
+            node.input[:] = [new if name == old else name for name in node.input]
+            node.output[:] = [new if name == old else name for name in node.output]
+
+    return change
+
+
+def declared(name, shape, kind=TensorProto.FLOAT):
+    def change(model):
+        for each in (*model.graph.input, *model.graph.output):
+            if each.name == name:
+                each.CopyFrom(helper.make_tensor_value_info(name, kind, shape))
+
+    return change
+
+
+def tensor(name, array):
+    def change(model):
+        found = next(t for t in model.graph.initializer if t.name == name)
+        found.CopyFrom(numpy_helper.from_array(array, name))
+
+    return change
+
+
+def dims(name, *sizes):
+    def change(model):
+        next(t for t in model.graph.initializer if t.name == name).dims[:] = sizes
+
+    return change
+
+
+def external(model):
+    found = model.graph.initializer[0]
+    found.ClearField("raw_data")
+    found.data_location = TensorProto.EXTERNAL
+    found.external_data.add(key="location", value="/etc/passwd")
+
+
+def without(name):
+    def change(model):
+        kept = [t for t in model.graph.initializer if t.name != name]
+        del model.graph.initializer[:]
+        model.graph.initializer.extend(kept)
+
+    return change
+
+
+def more(*nodes):
+    return lambda model: model.graph.node.extend(nodes)
+
+
+def node(k, **changes):
+    def change(model):
+        for name, value in changes.items():
+            field = getattr(model.graph.node[k], name)
+            if isinstance(field, str):
+                setattr(model.graph.node[k], name, value)
+            else:
+                del field[:]
+                field.extend(value)
+
+    return change
+
+
+def own_function(model):
+    made = helper.make_function(
+        "", "Relu", ["x"], ["y"], [helper.make_node("Neg", ["x"], ["y"])], []
+    )
+    model.functions.append(made)
+
+
+def sparse(model):
+    model.graph.sparse_initializer.add()
+
+
+def circle(model):
+    """The first hidden layer gets what comes out of itself."""
+    made = {n.output[0]: n for n in model.graph.node}
+    first = next(n for n in model.graph.node if "W_h0" in n.input)
+    made[first.input[0]].input[0] = next(
+        n.output[0] for n in model.graph.node if first.output[0] in n.input
+    )
+
+
+def other_game(model):
+    model.metadata_props.add(key="game", value="kuhn")
+
+
+def not_a_number(model):
+    model.metadata_props.add(key="d1", value="four")
+
+
+SQUARE = NetCompBilin(CompBilinConfig(32, 112, (9, 9), 9))
+W, B9 = layers_of(SMALL)["priv"]
+GEMM = {"gemm": 0, "rank": 2}
+ALPHA = [helper.make_attribute("alpha", 2.0)]
+TRANS_A = [helper.make_attribute("transA", 1)]
+
+REFUSED = {
+    "input of another name": ({"change": renamed("priv", "hand")}, "makes .*value.* of .*hand"),
+    "output of another name": ({"change": renamed("value", "v")}, "not 'value' of 'priv'"),
+    "opset 6": ({"opset": 6}, "version 6; we know 7 to"),
+    "opset to come": ({"opset": onnx_file.NEWEST_OPSET + 1}, "we know 7 to"),
+    "another activation": ({"activation": "Sigmoid"}, "where Relu should be there is Sigmoid"),
+    "another end": ({"change": node(-1, op_type="Erf")}, "where Tanh should be there is Erf"),
+    "another domain": ({"change": node(4, domain="evil")}, "no operator evil.Mul"),
+    "operators of its own": ({"change": own_function}, "operators of its own"),
+    "a sum for the product": ({"change": node(4, op_type="Sub")}, "there is Sub"),
+    "an operator beside": (
+        {"change": more(helper.make_node("Relu", ["priv"], ["aside"]))},
+        "beside the chain: Relu",
+    ),
+    "an operator twice": (
+        {"change": more(helper.make_node("Relu", ["priv"], ["value"]))},
+        "no plain chain",
+    ),
+    "two outputs of one": ({"change": node(5, output=["t5", "more"])}, "no operator"),
+    "a hand twice": ({"change": node(2, input=["priv", "W_pub"])}, "not 'priv' and 'pub'"),
+    "factors": ({**GEMM, "change": node(0, attribute=ALPHA)}, "Gemm is not used"),
+    "turned input": ({**GEMM, "change": node(0, attribute=TRANS_A)}, "Gemm is not used"),
+    "Gemm without bias": ({**GEMM, "change": node(0, input=["priv", "W_priv"])}, "Gemm is not"),
+    "sparse numbers": ({"change": sparse}, "no plain chain"),
+    "missing numbers": ({"change": without("W_h1")}, "'W_h1' are not in the file"),
+    "double numbers": ({"change": tensor("W_priv", W.astype(np.float64))}, "not float32"),
+    "NaN": ({"change": tensor("b_priv", B9 * np.float32("nan"))}, "not all finite"),
+    "infinity": ({"change": tensor("b_priv", B9 + np.float32("inf"))}, "not all finite"),
+    "a bias too long": ({"change": tensor("b_priv", W[0, :8].copy())}, "no weight and bias"),
+    "layers apart": ({"change": tensor("W_h1", W[:5, :6].copy())}, "do not fit together"),
+    "numbers of rank 3": ({"change": tensor("W_priv", W[None])}, "is not .* float32"),
+    "other numbers than declared": ({"change": dims("W_priv", 32, 10)}, "bytes, which is not"),
+    "a giant": ({"change": dims("W_priv", 1 << 40, 1 << 20)}, "bytes, which is not"),
+    "a wrapping giant": ({"change": dims("W_priv", 1 << 62, 1 << 62)}, "bytes, which is not"),
+    "a negative size": ({"change": dims("W_priv", -32, -9)}, "bytes, which is not"),
+    "external data": ({"change": external}, "said to be in another file"),
+    "a wrong declaration": ({"change": declared("pub", [124])}, r"'pub' is declared as \[124\]"),
+    "doubles declared": (
+        {"change": declared("priv", [32], TensorProto.DOUBLE)},
+        "'priv' is declared as",
+    ),
+    "rank 3": ({"change": declared("priv", [1, 1, 32])}, "'priv' is declared as"),
+    "mixed ranks": ({"change": declared("priv", [1, 32])}, "some have none"),
+    "a circle": ({"change": circle}, "used more than once"),
+    "a layer used twice": (
+        {"net": SQUARE, "change": node(9, input=["t8", "W_h0"])},
+        "'W_h0' is used more than once",
+    ),
+    "dice that are no number": ({"change": not_a_number}, "d1='four'"),
+}
+
+
+@pytest.mark.parametrize(("how", "told"), REFUSED.values(), ids=REFUSED)
+def test_a_file_that_is_no_such_chain_is_refused_in_a_sentence(file, how, told):
+    file.write_bytes(a_model(**how))
+    with pytest.raises(NetError, match=told) as refusal:
+        load_onnx(file)
+    assert str(refusal.value).startswith(f"{file} cannot be taken in: ")
+    assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 500
+
+
+def test_a_name_of_any_length_and_content_makes_a_short_plain_sentence(file):
+    file.write_bytes(a_model(node(-1, op_type="Long\n\x1b[2J" * 90_000)))
+    with pytest.raises(NetError, match=r"there is Long \[2JLong") as refusal:
+        load_onnx(file)
+    assert len(str(refusal.value)) < 500 and str(refusal.value).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("contents", "told"),
+    [
+        (b"", "no ONNX file"),
+        (b"\x00", "no ONNX file"),
+        (b"PK\x03\x04 not a model at all", "no ONNX file"),
+        (b"\xff" * 30, "no ONNX file"),
+        (b"\x3a\xff\xff\xff\xff\x7f", "not all there"),
+        (b"{'a': 1}" * 40, "no ONNX file"),
+        (b"\x08\x07" * 5000, "more than 256 fields"),
+    ],
+)
+def test_what_is_no_onnx_file_is_refused(file, contents, told):
+    file.write_bytes(contents)
+    with pytest.raises(NetError, match=told):
+        load_onnx(file)
+
+
+def test_no_part_of_a_file_is_taken_for_the_whole(file):
+    whole = a_model()
+    for size in (*range(0, 400), *range(400, len(whole), 41), len(whole) - 1):
+        file.write_bytes(whole[:size])
+        with pytest.raises(NetError):
+            load_onnx(file)
+
+
+def test_damage_makes_another_network_or_a_sentence_and_nothing_else(file):
+    whole, dice, refused = a_model(), random.Random(8), 0
+    for _ in range(600):
+        damaged = bytearray(whole)
+        for _ in range(dice.choice((1, 1, 2, 30))):
+            damaged[dice.randrange(len(damaged))] = dice.randrange(256)
+        file.write_bytes(damaged)
+        try:
+            net, _ = load_onnx(file)
+            assert all(p.isfinite().all() for p in net.parameters())
+        except NetError:
+            refused += 1
+    assert refused > 60
+
+
+def memory_used(work):
+    tracemalloc.start()
+    try:
+        with pytest.raises(NetError):
+            work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("how", ["a giant", "a wrapping giant", "external data", "a circle"])
+def test_hostile_files_cost_no_memory(file, how):
+    file.write_bytes(a_model(**REFUSED[how][0]))
+    assert memory_used(lambda: load_onnx(file)) < 20 * file.stat().st_size + (1 << 20)
+
+
+@pytest.mark.parametrize(("nodes", "fields"), [(1 << 20, 0), (250, 1 << 12), (250, 250)])
+def test_many_empty_parts_cost_no_memory(file, nodes, fields):
+    """A graph of nodes that have nothing but inputs without a name."""
+    node = b"\x0a\x00" * fields
+    graph = (b"\x0a" + onnx_file._varint(len(node)) + node) * nodes
+    file.write_bytes(b"\x3a" + onnx_file._varint(len(graph)) + graph)
+    assert memory_used(lambda: load_onnx(file)) < 2 * file.stat().st_size + (16 << 20)
+
+
+def test_a_file_too_large_is_not_read(file):
+    with file.open("wb") as sparse_file:
+        sparse_file.truncate(1 << 40)
+    assert memory_used(lambda: load_onnx(file)) < 1 << 20
+
+
+@pytest.mark.parametrize("name", ["missing.onnx", "."])
+def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
+    with pytest.raises(NetError, match="cannot be read"):
+        load_onnx(tmp_path / name)
+
+
+# Which game a file is for -------------------------------------------------------------------------
+
+
+def net_for(priv, pub):
+    return NetCompBilin(CompBilinConfig(priv, pub, (4,), 5))
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "options", "dice"),
+    [
+        ("net", (32, 124), {}, (5, 5)),
+        ("net", (8, 28), {}, (1, 1)),
+        ("model_45_joker", (32, 112), {}, (4, 5)),
+        ("model_54_joker", (32, 112), {}, (5, 4)),
+        ("net", (32, 112), {"dice": "5,4"}, (5, 4)),
+        ("net", (32, 112), {"dice": (4, 5)}, (4, 5)),
+        ("net", (8, 28), {"sides": "3", "variant": "high"}, (2, 2)),
+        ("net", (8, 52), {"sides": "3", "variant": "stairs"}, (2, 2)),
+    ],
+)
+def test_the_game_follows_from_shapes_and_name(tmp_path, name, sizes, options, dice):
+    file, out = tmp_path / f"{name}.onnx", tmp_path / "net.safetensors"
+    file.write_bytes(a_model(net=net_for(*sizes)))
+    game = take_in(file, out, **options)
+    assert game.options.dice == dice
+    assert load_net(out)[1] == {
+        "game": json.loads(json.dumps(game.describe())),
+        "source": file.name,
+    }
+    assert player(f"net:{out}", game).name == "net:net.safetensors"
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "options", "told"),
+    [
+        ("net", (32, 112), {}, "who opens: say --option dice=4,5 or dice=5,4"),
+        ("net", (33, 124), {}, "priv 33 and pub 124, which liars_dice does not have with any dice"),
+        ("net", (32, 122), {}, "does not have"),
+        ("net", (32, 124), {"dice": "4,5"}, "does not have with dice=4,5"),
+        ("model_45_joker", (32, 112), {"dice": "5,4"}, r"is for dice \(4, 5\), not for \(5, 4\)"),
+        ("model_44_joker", (32, 112), {}, "does not have with dice"),
+        ("net", (32, 124), {"sides": "4"}, "does not have with sides=4"),
+        ("net", (32, 124), {"faces": "6"}, "there is no option 'faces'"),
+    ],
+)
+def test_a_file_for_no_such_game_is_refused(tmp_path, name, sizes, options, told):
+    file = tmp_path / f"{name}.onnx"
+    file.write_bytes(a_model(net=net_for(*sizes)))
+    with pytest.raises(GameError, match=told):
+        take_in(file, tmp_path / "net.safetensors", **options)
+    assert not (tmp_path / "net.safetensors").exists()
+
+
+def test_what_a_file_says_of_itself_goes_before_its_name(tmp_path):
+    save_onnx(file := tmp_path / "model_54_joker.onnx", SMALL, UNEVEN.describe())
+    assert take_in(file, tmp_path / "net.safetensors").options.dice == (4, 5)
+
+
+def test_a_network_of_another_game_is_refused(tmp_path, file):
+    file.write_bytes(a_model(other_game))
+    with pytest.raises(NetError, match="a network of kuhn, not of liars_dice"):
+        take_in(file, tmp_path / "net.safetensors", dice="4,5")
+    with pytest.raises(PlayerError, match="trained for name kuhn, not liars_dice"):
+        player(f"net:{file}", UNEVEN)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "told"),
+    [
+        ("model_45_joker", {"dice": (5, 4)}, r"trained for dice \(4, 5\), not \(5, 4\)"),
+        ("net", {"dice": (5, 5)}, "trained for view"),
+        ("net", {"dice": (4, 4)}, "trained for view"),
+    ],
+)
+def test_a_file_for_another_table_does_not_sit_down(tmp_path, name, options, told):
+    (tmp_path / f"{name}.onnx").write_bytes(a_model())
+    with pytest.raises(PlayerError, match=told):
+        player(f"net:{tmp_path}/{name}.onnx", games.load("liars_dice", **options))
+
+
+def test_only_what_has_a_form_is_handed_out(tmp_path):
+    out = tmp_path / "net.onnx"
+    save_net(
+        one := tmp_path / "one", NetConcat(ConcatConfig(hidden=(3,))), {"game": GAME.describe()}
+    )
+    with pytest.raises(NetError, match="NetConcat; there is a form for NetCompBilin only"):
+        hand_out(one, out)
+    save_net(two := tmp_path / "two", SMALL, {})
+    with pytest.raises(NetError, match="does not tell for which liars_dice"):
+        hand_out(two, out)
+    assert not out.exists()
+
+
+# The command line, and matches --------------------------------------------------------------------
+
+
+def kibitz(*words):
+    command = [sys.executable, "-m", "kibitz", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_the_command_line_imports_and_exports(tmp_path):
+    (tmp_path / "net.onnx").write_bytes(a_model())
+    files = tmp_path / "net.onnx", tmp_path / "net.safetensors", tmp_path / "again.onnx"
+    asked = kibitz("import", *files[:2])
+    assert asked.returncode == 2 and "say --option dice=4,5 or dice=5,4" in asked.stderr
+    done = kibitz("import", *files[:2], "--option", "dice=4,5")
+    assert done.returncode == 0 and f"--against net:{files[1]} -o dice=4,5" in done.stdout
+    assert kibitz("export", *files[1:], "--batched").returncode == 0
+    assert same_weights(load_onnx(files[2])[0], SMALL)
+    assert shape_of(onnx.load(files[2]).graph.output[0]) == ("value", 1, ["batch", 1])
+
+
+@pytest.mark.parametrize("command", ["import", "export"])
+def test_the_commands_have_help_with_an_example(command):
+    assert f"Example: kibitz {command} " in kibitz(command, "--help").stdout
+
+
+def test_an_onnx_file_plays_as_its_checkpoint_does(folder, tmp_path):
+    shutil.copy(folder / "model_22_joker.onnx", file := tmp_path / "net.onnx")
+    take_in(file, tmp_path / "net.safetensors")
+    game = games.load("liars_dice", dice=(2, 2))
+    rates = [
+        match(game, f"net:{tmp_path}/net.{kind},mode=sample", "honest", games=200).win_rate
+        for kind in ("onnx", "safetensors")
+    ]
+    assert rates[0] == rates[1]
+
+
+REFERENCE_ERROR = 0.011 / 1.96  # of 8,000 games
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("one", "two", "rate"),
+    [
+        ("sample", "honest", 0.462),
+        ("sample", "threshold", 0.562),
+        ("sample", "argmax", 0.429),
+        ("sample", "random", 0.972),
+        ("argmax", "honest", 0.592),
+        ("argmax", "threshold", 0.685),
+    ],
+)
+def test_win_rates_are_those_of_the_specification(folder, one, two, rate):
+    path = folder / "model_55_joker.onnx"
+    names = [f"net:{path},mode={p}" if p in ("sample", "argmax") else p for p in (one, two)]
+    result = match(games.load("liars_dice"), *names, games=8000, seed=1)
+    assert result.agrees(rate, REFERENCE_ERROR), result.win_rate
