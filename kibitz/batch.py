@@ -143,6 +143,22 @@ def choose_all(first, end, step, who, states, seats, rngs, out):
 
 
 @kernel
+def contest_all(first, end, step, one, other, sides, states, rngs, own):
+    """Whole games between two compiled players."""
+    for i in range(first, end, step):
+        s = states[i]
+        who = turn(s)
+        while who != OVER:
+            if who == CHANCE:
+                roll(s, rngs[i])
+            elif sides[i, who] == 0:
+                play(s, choose(one[0], s, who, own[i]))
+            else:
+                play(s, choose(other[0], s, who, own[i]))
+            who = turn(s)
+
+
+@kernel
 def wander_all(first, end, step, states, options, rngs, plies):
     """Every game makes this many random plies; a game that ends begins anew."""
     for i in range(first, end, step):
@@ -429,14 +445,29 @@ class Batch:
 
     def choose(self, player: str, seats: Array, rngs: Array) -> Array:
         """What a compiled player of the game would do, where a seat is named. int64 [size]"""
+        out = self.device.empty(self.size, np.int64)
+        seats = self._seats(seats, waiting=True)
+        self.run(choose_all, self._token(player), self.states, seats, self._streams(rngs), out)
+        return out
+
+    def contest(self, one: str, other: str, sides: Array, rngs: Array) -> None:
+        """Play every game to its end between two compiled players.
+
+        sides: by game and seat, 0 where the one sits and 1 where the other does; rngs: the streams
+        of the players, which share one a game.
+        """
+        sides = self.device.put(sides)
+        if sides.shape != (self.size, self.game.seats):
+            wanted = f"[{self.size}, {self.game.seats}]"
+            raise GameError(f"sides are by game and seat {wanted}, not {list(sides.shape)}")
+        players = self._token(one), self._token(other)
+        self.run(contest_all, *players, sides, self.states, self.rngs, self._streams(rngs))
+
+    def _token(self, player: str) -> Array:
         if player != "random" and player not in self.game.players:
             has = ", ".join(["random", *self.game.players])
             raise GameError(f"{self.game.name} has no compiled player {player!r}; there are: {has}")
-        who = self.device.put(np.array([token(self.game, player)]))
-        out = self.device.empty(self.size, np.int64)
-        seats = self._seats(seats, waiting=True)
-        self.run(choose_all, who, self.states, seats, self._streams(rngs), out)
-        return out
+        return self.device.put(np.array([token(self.game, player)]))
 
     def wander(self, plies: int) -> None:
         """Random play: `plies` decisions a game, chance and new games in between."""

@@ -25,6 +25,7 @@ from .search.mcts import Search, Settings
 
 CPU_GAMES = 4096
 GPU_GAMES = 1 << 20
+GPU_VIEWS = 1 << 31  # numbers of views at a time
 SECONDS = 0.4  # a measurement's length
 REPEATS = 5  # the best of these counts: everything that disturbs makes it slower
 
@@ -36,6 +37,10 @@ class RulesBench:
     game: str
     options: dict[str, Any]
     threads: int
+    players: tuple[str, str]
+    """Who plays the whole games."""
+    games_per_s_1: float
+    views_per_s_1: float
     plies_per_s_1: float
     plies_per_s_all: float
     scaling: float
@@ -44,6 +49,7 @@ class RulesBench:
     ratio_openspiel: float | None
     openspiel_plies_per_s: float | None
     plies_per_s_gpu: float | None = None
+    games_per_s_gpu: float | None = None
     views_per_s_gpu: float | None = None
     gpu: dict[str, Any] = field(default_factory=dict)
 
@@ -51,16 +57,25 @@ class RulesBench:
         return asdict(self)
 
 
-def bench_rules(name: str, options: dict[str, Any], device: str = "cpu") -> RulesBench:
+def bench_rules(
+    name: str,
+    options: dict[str, Any],
+    device: str = "cpu",
+    players: tuple[str, str] = ("random", "random"),
+) -> RulesBench:
     """Measure a game's rules on one thread, on all, and on the GPU where that is asked for."""
     game = load(name, **options)
     compile_s, cached_start_s = start_seconds(name, options)
     one, every, other = alternating_speeds(game)
-    gpu = gpu_speed(game) if device == "cuda" else {}
+    gpu = gpu_speed(game, players=players) if device == "cuda" else {}
+    single = Batch(game, CPU_GAMES // 4, threads=1)
     return RulesBench(
         game=game.name,
         options=game.describe()["options"],
         threads=lanes(),
+        players=players,
+        games_per_s_1=contest_speed(single, players),
+        views_per_s_1=view_speed(single),
         plies_per_s_1=one,
         plies_per_s_all=every,
         scaling=every / one,
@@ -69,6 +84,7 @@ def bench_rules(name: str, options: dict[str, Any], device: str = "cpu") -> Rule
         ratio_openspiel=one / other if other else None,
         openspiel_plies_per_s=other,
         plies_per_s_gpu=gpu.get("plies_per_s"),
+        games_per_s_gpu=gpu.get("games_per_s"),
         views_per_s_gpu=gpu.get("views_per_s"),
         gpu=gpu,
     )
@@ -91,6 +107,29 @@ def wander_speed(batch: Batch) -> float:
     batch.wander(10)
     plies = max(10, int(SECONDS * 10 / _seconds(lambda: batch.wander(10))))
     return batch.size * plies / _seconds(lambda: batch.wander(plies))
+
+
+def contest_speed(batch: Batch, players: tuple[str, str]) -> float:
+    """Whole games a second between two compiled players, who change seats."""
+    seats, own = batch.game.seats, streams(1, "player", batch.size)
+    sides = (np.arange(batch.size)[:, None] + np.arange(seats)) % 2
+    sides, own = batch.device.put(sides), batch.device.put(own)
+
+    def play() -> None:
+        batch.start()
+        batch.contest(*players, sides, own)
+
+    return batch.size / _best_of(play, batch.device, REPEATS)
+
+
+def view_speed(batch: Batch) -> float:
+    """Views a second, of games that are under way."""
+    batch.start()
+    batch.wander(20)
+    batch.settle()
+    seats = batch.device.put(np.arange(batch.size) % batch.game.seats)
+    views = np.zeros((batch.size, batch.game.view_size), np.float32)
+    return batch.size / _best_of(lambda: batch.observe(seats, views), batch.device, REPEATS)
 
 
 def _seconds(work: Callable[[], object]) -> float:
@@ -149,8 +188,10 @@ def start_seconds(name: str, options: dict[str, Any]) -> tuple[float, float]:
 # The GPU ----------------------------------------------------------------------------------------
 
 
-def gpu_speed(game: Game, size: int = GPU_GAMES) -> dict[str, Any]:
-    """Plies/s at one ply a launch and at many, and views/s into a torch tensor."""
+def gpu_speed(
+    game: Game, size: int = GPU_GAMES, players: tuple[str, str] = ("random", "random")
+) -> dict[str, Any]:
+    """Plies/s at one ply a launch and at many, whole games/s, and views/s into a torch tensor."""
     import torch
 
     batch = Batch(game, size, device="cuda")
@@ -158,15 +199,18 @@ def gpu_speed(game: Game, size: int = GPU_GAMES) -> dict[str, Any]:
     batch.wander(8)
     batch.device.synchronize()
     compile_s = time.perf_counter() - began
-    seats = batch.device.put(np.zeros(size, np.int64))
-    views = torch.zeros(size, game.view_size, device="cuda")
+    some = min(size, GPU_VIEWS // game.view_size)
+    seeing = Batch.of(game, batch.states[:some], batch.rngs[:some], device="cuda")
+    seats = batch.device.put(np.zeros(seeing.size, np.int64))
+    views = torch.zeros(seeing.size, game.view_size, device="cuda")
     return {
         "device": torch.cuda.get_device_name(),
         "games": size,
         "compile_s": compile_s,
         "plies_per_s": size / _launch_seconds(batch, lambda: batch.wander(1)),
         "plies_per_s_many_a_launch": 100 * size / _launch_seconds(batch, lambda: batch.wander(100)),
-        "views_per_s": size / _launch_seconds(batch, lambda: batch.observe(seats, views)),
+        "views_per_s": seeing.size / _launch_seconds(seeing, lambda: seeing.observe(seats, views)),
+        "games_per_s": contest_speed(batch, players),
     }
 
 

@@ -468,13 +468,16 @@ def bench_rules(
     name: GameName,
     option: OptionTexts = None,
     device: Device = "cpu",
+    players: Annotated[
+        tuple[str, str], typer.Option(help="Players of the game's own, for whole games a second.")
+    ] = ("random", "random"),
     as_json: Json = False,
 ) -> None:
     """Random plies a second: one thread, all threads, the GPU, and against OpenSpiel."""
     from .bench import bench_rules as measured
 
     with err.status("measuring ..."):
-        result = measured(name, _options(option), device)
+        result = measured(name, _options(option), device, players)
     if as_json:
         _print_json(result.as_json())
         return
@@ -482,10 +485,13 @@ def bench_rules(
         "plies/s, one thread": f"{result.plies_per_s_1:,.0f}",
         f"plies/s, {result.threads} threads": f"{result.plies_per_s_all:,.0f}",
         "times one thread": f"{result.scaling:.2f}",
+        f"whole games/s, {' against '.join(players)}, one thread": f"{result.games_per_s_1:,.0f}",
+        "views/s, one thread": f"{result.views_per_s_1:,.0f}",
         "times OpenSpiel from Python": _or_none(result.ratio_openspiel, ".0f"),
         "seconds to the first ply, cold cache": f"{result.compile_s:.1f}",
         "seconds to the first ply, warm cache": f"{result.cached_start_s:.2f}",
         "plies/s, GPU, one ply a launch": _or_none(result.plies_per_s_gpu, ",.0f"),
+        "whole games/s, GPU": _or_none(result.games_per_s_gpu, ",.0f"),
         "views/s into a torch tensor, GPU": _or_none(result.views_per_s_gpu, ",.0f"),
     }
     grid = Grid.grid(padding=(0, 2))

@@ -347,3 +347,35 @@ def test_views_into_another_shape_are_refused(shape, kind):
     batch.settle()
     with pytest.raises(GameError, match=rf"views go into float32 \[{SIZE}, 9\], not"):
         batch.observe(np.zeros(SIZE, np.int64), torch.zeros(shape, dtype=kind))
+
+
+def test_a_contest_is_what_the_players_would_do_move_by_move():
+    game = games.load("liars_dice")
+    sides = np.tile([[0, 1], [1, 0]], (50, 1))
+    quick, slow = (Batch(game, 100, seed=3) for _ in range(2))
+    one, other = (chance.streams(3, "player", 100) for _ in range(2))
+    quick.start()
+    quick.contest("random", "honest", sides, one)
+    slow.start()
+    slow.settle()
+    while ((turns := slow.turns()) >= 0).any():
+        side = np.where(turns >= 0, sides[np.arange(100), turns], -1)
+        chosen = np.full(100, -1)
+        for k, name in enumerate(("random", "honest")):
+            mine = slow.choose(name, np.where(side == k, turns, -1), other)
+            chosen = np.where(side == k, mine, chosen)
+        slow.play(chosen)
+        slow.settle()
+    assert quick.states.tobytes() == slow.states.tobytes()
+    assert quick.rngs.tobytes() == slow.rngs.tobytes()
+    assert one.tobytes() == other.tobytes()
+
+
+def test_a_contest_needs_to_know_who_sits_where():
+    batch = Batch(games.load("liars_dice"), 10)
+    with pytest.raises(GameError, match=r"by game and seat \[10, 2\], not \[10\]"):
+        batch.contest("random", "honest", np.zeros(10, np.int64), chance.streams(1, "player", 10))
+    with pytest.raises(GameError, match="no compiled player 'nobody'"):
+        batch.contest(
+            "random", "nobody", np.zeros((10, 2), np.int64), chance.streams(1, "player", 10)
+        )

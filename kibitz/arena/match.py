@@ -16,7 +16,7 @@ import numpy as np
 from ..batch import Batch, IllegalAction
 from ..chance import streams
 from ..game import Game, GameError
-from ..players import Player, Sight, player
+from ..players import Compiled, Player, Sight, player
 
 GROUPS_IN_A_CHUNK = 500  # saved and shown together; part of what a saved match means
 Z95 = 1.959964
@@ -238,6 +238,9 @@ def play_out(
     """Play games to the end in lockstep: scores [game, seat] and both kinds of streams."""
     batch = Batch.of(game, np.zeros(len(who), game.state), tables)
     batch.start()
+    if len(players) == 2 and all(isinstance(each, Compiled) for each in players):
+        batch.contest(players[0].name, players[1].name, who, own)  # nobody else is to be asked
+        return batch.scores(), tables, own
     while True:
         batch.settle()
         turns = batch.turns()
