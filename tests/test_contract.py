@@ -29,6 +29,11 @@ OPTIONS: dict[str, list[dict[str, Any]]] = {
         {"empty_plays": "forbid", "scoring": "animals", "tie": "points"},
         {"early_stop": True, "recurring": "moving_index", "tie": "low_strength"},
     ],
+    "dominion": [
+        {"players": 3, "kingdom": "sleight_of_hand"},
+        {"kingdom": "deck_top", "auto_single": False, "auto_treasures": False, "first": "0"},
+        {"kingdom": "size_distortion", "auto_treasures": False, "auto_single_phase": False},
+    ],
 }
 CASES = [(name, i) for name in games.names() for i in range(1 + len(OPTIONS.get(name, [])))]
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"

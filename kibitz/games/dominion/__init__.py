@@ -1,0 +1,71 @@
+"""Dominion: everybody builds a deck of their own out of the same piles of cards.
+
+Two to six seats begin with seven Coppers and three Estates and draw five cards. In its Action
+phase a seat may play one Action card from hand, and more if cards give +Actions. In its Buy phase
+it plays Treasures, whose coins buy one card, and more with +Buys; bought and gained cards go to the
+discard pile. At Clean-up all cards of the turn are discarded and five are drawn; an empty deck is
+made anew of the discard pile. The game ends after a turn if no Province is left or three piles are
+empty (four with five or six seats). Most points win; at equal points fewer turns.
+
+    cost   0 Copper $1, Curse -1 point    3 Silver $2            6 Gold $3
+           2 Estate 1 point               5 Duchy 3 points       8 Province 6 points
+
+Ten more piles are the kingdom, drawn by lot from the base set unless told otherwise. What they do
+is written on them, in `base_set`, and what is printed on the table is public: only hands, decks and
+cards that a seat looks at alone are secret.
+
+An action is 512 * family + card: play, buy, select from hand, gain, pick, name, reveal; the last
+family are words such as "end buys", "finish" and "yes". Every card of unknown place that is drawn
+is a chance move, and so are a kingdom and a first seat that are left to chance. The outcome is the
+id of the card, or the seat.
+
+Source: Donald X. Vaccarino, "Dominion", second edition, Rio Grande Games 2016.
+"""
+
+from __future__ import annotations
+
+from ...game import Game, Shape
+from .catalogue import TREASURES
+from .knowledge import known, redeal
+from .options import KINGDOMS, DominionOptions
+from .resolve import CONTROL
+from .rules import IDS, actions, margin, odds, play, roll, score, start, turn
+from .strategies import STRATEGIES
+from .text import action_text, seen
+from .view import observe, view
+from .zones import SLOTS, state
+
+
+def shape(options: DominionOptions) -> Shape:
+    return Shape(
+        seats=options.players,
+        num_actions=IDS * (CONTROL + 1),
+        num_outcomes=IDS,
+        state=state(options.players),
+        view=view(options.players),
+        # Most can be done in the Buy phase: buy any card, play any Treasure or all, or end it.
+        max_legal=SLOTS + TREASURES + 2,
+    )
+
+
+GAME = Game(
+    name="dominion",
+    version=1,
+    options=DominionOptions(),
+    presets={name: {"kingdom": name} for name in KINGDOMS},
+    shape=shape,
+    start=start,
+    turn=turn,
+    odds=odds,
+    roll=roll,
+    actions=actions,
+    play=play,
+    score=score,
+    margin=margin,
+    observe=observe,
+    redeal=redeal,
+    known=known,
+    seen=seen,
+    action_text=action_text,
+    players=STRATEGIES,
+)

@@ -1,0 +1,404 @@
+"""Strategies told in a small language, and one compiled player that follows any of them.
+
+A strategy is what to buy and what to play:
+
+    {"buy": [["Province", "M>18"], ["Gold"], ["Smithy", "own:Smithy<1"], ["Silver"]],
+     "play": ["Smithy"]}
+
+At each buy it takes the first card of the list that it can have and whose conditions all hold. A
+condition compares two of these with <, <=, > or >=: a whole number; `P` Provinces in the supply;
+`M` coins of all Treasures owned, at face value; `own:X` copies owned; `supply:X` copies left;
+`cards` owned; `turn` of one's own, from 1; `coins` unspent. The list decides what an effect gains,
+too. Actions are played in the order of `play`. All other decisions are the same for every strategy:
+they stand below, and are those of the simulators that the strategies can be compared with.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...game import GameError, Planned, rule
+from .cards import (
+    ACTION,
+    COPPER,
+    CURSE,
+    CURSED,
+    ESTATE,
+    GOLD,
+    PROVINCE,
+    SILVER,
+    TREASURE,
+    VICTORY,
+)
+from .catalogue import CARDS
+from .effects import (
+    DISCARD,
+    GAIN,
+    ORDER_LOOKED,
+    PLAY_FROM_HAND,
+    REACT,
+    TOPDECK,
+    TRASH,
+    TRASH_LOOKED,
+    YES_NO,
+)
+from .resolve import (
+    BUY_CARD,
+    CONTROL,
+    END_ACTIONS,
+    END_BUY,
+    FINISH,
+    GAIN_CARD,
+    NO,
+    PICK,
+    PLAY_ALL_TREASURES,
+    PLAY_CARD,
+    REVEAL,
+    SELECT,
+    YES,
+)
+from .rules import IDS
+from .zones import ACTION_PHASE, NONE, SLOTS, cards_owned
+
+IDS_BY_NAME = {card.name.lower(): card.id for card in CARDS.values()}
+CELLAR, CHAPEL, LIBRARY, MINE, MONEYLENDER = (
+    IDS_BY_NAME[name] for name in ("cellar", "chapel", "library", "mine", "moneylender")
+)
+
+MOST_ENTRIES, MOST_CONDITIONS, MOST_PLAYS = 24, 4, 12
+NUMBER, PROVINCES, MONEY, OWN, SUPPLY, OWNED, TURN, UNSPENT = range(8)
+PLAIN = {"p": PROVINCES, "m": MONEY, "cards": OWNED, "turn": TURN, "coins": UNSPENT}
+OF_A_CARD = {"own": OWN, "supply": SUPPLY}
+LESS, AT_MOST, MORE, AT_LEAST = range(4)
+SIGNS = {"<": LESS, "<=": AT_MOST, ">": MORE, ">=": AT_LEAST}
+
+PLAN = np.dtype(
+    (
+        np.record,
+        [
+            ("cards", np.int16, MOST_ENTRIES),  # ids to buy, NONE behind the last
+            # by entry and condition: sign (NONE: there is none), then two terms: kind and argument
+            ("conditions", np.int16, (MOST_ENTRIES, MOST_CONDITIONS, 5)),
+            ("plays", np.int16, MOST_PLAYS),  # ids to play, NONE behind the last
+        ],
+    )
+)
+
+# What a seat parts with first. Cards that are not named come just before Silver.
+_WORST_FIRST = (
+    *("Curse", "Estate", "Duchy", "Province", "Gardens", "Copper", "Cellar", "Chapel", "Moat"),
+    *("Village", "", "Silver", "Workshop", "Bureaucrat", "Moneylender", "Market", "Festival"),
+    *("Laboratory", "Library", "Mine", "Council Room", "Smithy", "Militia", "Witch", "Gold"),
+)
+RANKS = len(_WORST_FIRST)
+RANK = np.array(
+    [
+        _WORST_FIRST.index(CARDS[i].name if CARDS[i].name in _WORST_FIRST else "")
+        for i in range(max(CARDS) + 1)
+    ],
+    np.int8,
+)
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def strategy(told: Mapping[str, Any]) -> Planned:
+    """The compiled player that does what `told` tells.
+
+    >>> strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}).plan.cards[:4]
+    array([ 5,  2,  1, -1], dtype=int16)
+    """
+    plan = np.zeros(1, PLAN)
+    for name in PLAN.names or ():
+        plan[name] = NONE
+    buy, plays = told["buy"], told["play"]
+    if len(buy) > MOST_ENTRIES - 1 or len(plays) > MOST_PLAYS - 1:
+        raise GameError(f"a strategy has up to {MOST_ENTRIES - 1} cards to buy, not {len(buy)}")
+    for i, (card, *conditions) in enumerate(buy):
+        plan["cards"][0, i] = _id(card)
+        if len(conditions) > MOST_CONDITIONS:
+            raise GameError(f"{card} has more than {MOST_CONDITIONS} conditions")
+        for j, condition in enumerate(conditions):
+            plan["conditions"][0, i, j] = _condition(condition)
+    for i, card in enumerate(plays):
+        plan["plays"][0, i] = _id(card)
+    return Planned(follow, plan[0])
+
+
+def read_strategies(path: str | Path) -> dict[str, Planned]:
+    """The strategies of a JSON file, by name in lower case."""
+    told = json.loads(Path(path).read_text(encoding="utf-8"))
+    return {name.lower(): strategy(each) for name, each in told["strategies"].items()}
+
+
+def _id(name: str) -> int:
+    if name.lower() not in IDS_BY_NAME:
+        raise GameError(f"there is no card {name!r}")
+    return IDS_BY_NAME[name.lower()]
+
+
+def _condition(text: str) -> Sequence[int]:
+    parts = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", text.replace(" ", ""))
+    if parts is None:
+        raise GameError(f"{text!r} is no condition; one is such as own:Smithy<1 or P<=4")
+    return SIGNS[parts[2]], *_term(parts[1]), *_term(parts[3])
+
+
+def _term(text: str) -> tuple[int, int]:
+    what, _, card = text.lower().partition(":")
+    if what in OF_A_CARD and card:
+        # Blanks were taken out: "council room" is told as "councilroom"
+        named = {name.replace(" ", ""): i for name, i in IDS_BY_NAME.items()}
+        if card in named:
+            return OF_A_CARD[what], named[card]
+    elif what in PLAIN and not card:
+        return PLAIN[what], 0
+    elif re.fullmatch(r"-?\d{1,4}", text):
+        return NUMBER, int(text)
+    raise GameError(f"{text!r} is nothing that a condition can compare")
+
+
+# Conditions --------------------------------------------------------------------------------------
+
+
+@rule
+def term(s, me, kind, about):
+    if kind == NUMBER:
+        return about
+    if kind == PROVINCES:
+        return int(s.supply[PROVINCE])
+    if kind == MONEY:
+        return money(s, me)
+    if kind == OWNED:
+        return cards_owned(s, me)
+    if kind == TURN:
+        return int(s.turns[me])
+    if kind == UNSPENT:
+        return int(s.coins)
+    slot = find(s, about)
+    if slot == NONE:
+        return 0
+    return int(s.owned[me, slot]) if kind == OWN else int(s.supply[slot])
+
+
+@rule
+def money(s, me):
+    coins = 0
+    for slot in range(GOLD + 1):
+        coins += (slot + 1) * int(s.owned[me, slot])
+    return coins
+
+
+@rule
+def find(s, card):
+    """The slot of a card, or NONE in a game without it."""
+    for slot in range(SLOTS):
+        if s.card[slot] == card:
+            return slot
+    return NONE
+
+
+@rule
+def holds(s, me, condition):
+    left = term(s, me, condition[1], condition[2])
+    right = term(s, me, condition[3], condition[4])
+    sign = condition[0]
+    if sign == LESS:
+        return left < right
+    if sign == AT_MOST:
+        return left <= right
+    return left > right if sign == MORE else left >= right
+
+
+@rule
+def first_wanted(s, me, slots, plan):
+    """The slot of the first card of the list, out of these, whose conditions hold; or NONE."""
+    i = 0
+    while plan.cards[i] != NONE:
+        slot = find(s, plan.cards[i])
+        if slot != NONE and slots >> slot & 1:
+            j = 0
+            while j < MOST_CONDITIONS and plan.conditions[i, j, 0] != NONE:
+                if not holds(s, me, plan.conditions[i, j]):
+                    break
+                j += 1
+            if j == MOST_CONDITIONS or plan.conditions[i, j, 0] == NONE:
+                return slot
+        i += 1
+    return NONE
+
+
+# Decisions ---------------------------------------------------------------------------------------
+
+
+@rule
+def follow(s, seat, rng, plan):
+    """What a strategy does at the decision that its seat has to make."""
+    if s.depth > 0:
+        return reply(s, seat, plan)
+    if s.phase == ACTION_PHASE:
+        slot = to_play(s, seat, plan)
+        return word(END_ACTIONS) if slot == NONE else IDS * PLAY_CARD + int(s.card[slot])
+    if s.can[PLAY_CARD]:
+        return word(PLAY_ALL_TREASURES)
+    slot = first_wanted(s, seat, int(s.can[BUY_CARD]), plan)
+    return word(END_BUY) if slot == NONE else IDS * BUY_CARD + int(s.card[slot])
+
+
+@rule
+def word(control):
+    return IDS * CONTROL + control
+
+
+@rule
+def to_play(s, me, plan):
+    """The slot of the first Action in the order of the list that is of any use; or NONE."""
+    i = 0
+    while plan.plays[i] != NONE:
+        slot = find(s, plan.plays[i])
+        if slot != NONE and int(s.can[PLAY_CARD]) >> slot & 1 and is_of_use(s, me, plan.plays[i]):
+            return slot
+        i += 1
+    return NONE
+
+
+@rule
+def is_of_use(s, me, card):
+    if card == CHAPEL:
+        return to_trash(s, me, 4) != NONE
+    if card == MONEYLENDER:
+        return s.hand[me, COPPER] > 0
+    if card == MINE:
+        return s.hand[me, COPPER] > 0 or s.hand[me, SILVER] > 0
+    return card != LIBRARY or s.hand_size[me] - 1 < 7
+
+
+@rule
+def reply(s, me, plan):
+    """The answer to the question that is pending."""
+    k = int(s.depth) - 1
+    job, card = int(s.job[k]), int(s.card[s.source[k]])
+    if job == REACT:
+        return IDS * REVEAL + int(s.card[lowest(s.can[REVEAL])])
+    if job == DISCARD:
+        slot = to_cellar(s) if card == CELLAR else worst(s, me, int(s.least[k]) - int(s.done[k]))
+        return chosen(s, SELECT, slot)
+    if job == TRASH:
+        return chosen(s, SELECT, trashed(s, me, k, card))
+    if job == GAIN:
+        slot = first_wanted(s, me, int(s.can[GAIN_CARD]), plan)
+        if slot == NONE or card == MINE:
+            slot = dearest(s, int(s.can[GAIN_CARD]))
+        return chosen(s, GAIN_CARD, slot)
+    if job == PLAY_FROM_HAND:
+        return chosen(s, PLAY_CARD, to_play(s, me, plan))
+    if job == TOPDECK:
+        return chosen(s, SELECT, worst_of(s, int(s.can[SELECT])))
+    if job == YES_NO:
+        return word(NO if card == LIBRARY and s.actions > 0 else YES)
+    if job == TRASH_LOOKED and s.least[k] > 0:  # a Bandit's victim gives up the cheaper one
+        return chosen(s, PICK, lowest(s.can[PICK]))
+    return chosen(s, PICK, lowest(s.can[PICK]) if job == ORDER_LOOKED else NONE)
+
+
+@rule
+def chosen(s, family, slot):
+    """A slot as an action; NONE stops choosing."""
+    return word(FINISH) if slot == NONE else IDS * family + int(s.card[slot])
+
+
+@rule
+def lowest(slots):
+    slot = 0
+    while not slots >> slot & 1:
+        slot += 1
+    return slot
+
+
+@rule
+def dearest(s, slots):
+    """The card of the highest cost; of equals an Action or Treasure before others."""
+    best, found = -1, NONE
+    for slot in range(SLOTS):
+        if slots >> slot & 1:
+            worth = 2 * int(s.cost[slot]) + (1 if s.types[slot] & (ACTION | TREASURE) else 0)
+            if worth > best:
+                best, found = worth, slot
+    return found
+
+
+@rule
+def worst_of(s, slots):
+    """The card that a seat parts with first."""
+    best, found = RANKS, NONE
+    for slot in range(SLOTS):
+        if slots >> slot & 1 and RANK[s.card[slot]] < best:
+            best, found = int(RANK[s.card[slot]]), slot
+    return found
+
+
+@rule
+def worst(s, me, cards):
+    """The lowest slot of so many worst cards in hand: cards are chosen in the order of ids."""
+    left, low = cards, SLOTS
+    for rank in range(RANKS):
+        for slot in range(SLOTS):
+            if left > 0 and s.hand[me, slot] > 0 and RANK[s.card[slot]] == rank:
+                left -= int(s.hand[me, slot])
+                low = min(low, slot)
+    return low
+
+
+@rule
+def to_cellar(s):
+    """Victory cards and Curses are discarded."""
+    for slot in range(SLOTS):
+        if s.can[SELECT] >> slot & 1 and s.types[slot] & (VICTORY | CURSED):
+            return slot
+    return NONE
+
+
+@rule
+def trashed(s, me, k, card):
+    if card == CHAPEL:
+        return to_trash(s, me, int(s.most[k]) - int(s.done[k]))
+    if card == MINE:
+        if s.hand[me, SILVER] > 0 and s.supply[GOLD] > 0:
+            return SILVER
+        return COPPER if s.hand[me, COPPER] > 0 and s.supply[SILVER] > 0 else NONE
+    return worst(s, me, 1)
+
+
+@rule
+def to_trash(s, me, most):
+    """The lowest slot of what a Chapel takes: Curses, Estates while P > 4, Coppers while M > 4."""
+    curses = min(most, int(s.hand[me, CURSE]))
+    estates = min(most - curses, int(s.hand[me, ESTATE]) if s.supply[PROVINCE] > 4 else 0)
+    coppers = min(most - curses - estates, int(s.hand[me, COPPER]), money(s, me) - 4)
+    if coppers > 0:
+        return COPPER
+    if estates > 0:
+        return ESTATE
+    return CURSE if curses > 0 else NONE
+
+
+_BIG_MONEY = (["Duchy", "P<=4"], ["Estate", "P<=2"], ["Gold"], ["Duchy", "P<=6"])
+
+STRATEGIES = {
+    "bm0": strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}),
+    "bmu": strategy({"buy": [["Province", "M>18"], *_BIG_MONEY, ["Silver"]], "play": []}),
+    "smithy1": strategy(
+        {
+            "buy": [["Province", "M>18"], *_BIG_MONEY, ["Smithy", "own:Smithy<1"], ["Silver"]],
+            "play": ["Smithy"],
+        }
+    ),
+    "greedy": strategy({"buy": [["Province"], ["Duchy"], ["Estate"]], "play": []}),
+}
