@@ -1,0 +1,23 @@
+"""Dominion: the network over sets of cards, information-set search, a new kingdom every game."""
+
+from __future__ import annotations
+
+from ..search.mcts import Settings
+from ..train.learner import Lessons
+from ..train.loop import Recipe
+
+DEFAULT = Recipe(
+    game="dominion",
+    options={},
+    net="card_set",
+    config={"slots": 17, "margin_head": True},  # a base game fills seventeen
+    search=Settings(simulations=64, root="gumbel", explore=1.5),
+    lessons=Lessons(batch=1024, rate=1e-3, steps=20_000),
+    games=2048,
+    steps=100,
+    room=500_000,
+    gate_games=400,
+    baselines=("random", "bm0", "bmu"),
+)
+
+RECIPES = {"default": DEFAULT}
