@@ -119,11 +119,15 @@ class TreeSearch:
         self._searches: dict[int, Search] = {}
 
     def choose(self, sight: Sight) -> Any:
-        states, chosen = sight.imagine(), np.zeros(len(sight), np.int64)
-        for first in range(0, len(sight), self.trees):
-            part = slice(first, min(first + self.trees, len(sight)))
+        states, (legal, counts) = sight.imagine(), sight.legal
+        chosen = legal[:, 0].astype(np.int64)
+        open_ = np.flatnonzero(counts > 1)  # where there is a choice
+        for first in range(0, len(open_), self.trees):
+            part = open_[first : first + self.trees]
             # The streams are the player's: no search can foretell what the table will throw.
-            chosen[part] = self.think(states[part], sight.rngs[part]).best
+            rngs = sight.rngs[part]
+            chosen[part] = self.think(states[part], rngs).best
+            sight.rngs[part] = rngs
         return chosen
 
     def think(self, states: Any, rngs: Any) -> Found:

@@ -1,11 +1,12 @@
 """What a seat sees of Dominion: 300 channels of 128 places.
 
-In some channels a place is a slot, and tells of the card there; in the others only the first places
-are used, for what the comment names. All else is 0 for ever. Numbers are made small by dividing
-them, and end at 2. Nothing is told twice: where it is wanted for one card and for all of them, it
-is under "by slot" and then summed up.
+In some channels a place is a slot and tells of the card there; of the others only the first few
+places are used. The rest is 0 for ever, so a view is written into memory that was zero once. Every
+number is a count divided by what is usual for it, so that most lie between 0 and 1, and none goes
+beyond 2. What somebody may not know is not told: of another seat's hand only the size, of a deck no
+order, and what can be chosen only to the seat that chooses.
 
-The channels are those of two seats. With more, the opponent is the seat to the left.
+The channels are made for two seats. With more, the opponent is the seat to the left.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ def observe(s, seat, view):
     show_discards(s, seat, out)
     show_cycle(s, seat, deck, out)
     show_in_play(s, out)
-    show_pending(s, seat, out)
+    show_pending(s, out)
+    show_frame(s, out)
     show_choices(s, seat, out)
     show_stack(s, out)
     show_my_cards(s, seat, out)
@@ -406,36 +408,44 @@ def purpose(s, k):
 
 
 @rule
-def show_pending(s, me, out):
-    """The frame on top, as everybody sees it."""
+def show_pending(s, out):
+    """The question on top of the stack, as everybody hears it."""
     asked = pending(s)
     k = int(s.depth) - 1 if asked else 0
-    job, source = (int(s.job[k]), int(s.card[s.source[k]])) if asked else (0, 0)
+    job = int(s.job[k]) if asked else 0
     aim = purpose(s, k) if asked else FOR_NOTHING
-    most, done, limit = int(s.most[k]), int(s.done[k]), int(s.limit[k])
     out[PENDING, 0] = asked
     out[PENDING, 1] = ratio(s.depth if asked else 0, 5)
     for each in range(FOR_NOTHING, TO_GAIN + 1):
         out[PENDING, 2 + each] = each == aim
     out[PENDING, 7] = asked and s.seat != s.player
-    out[LIMITS, 0] = ratio(limit if job == DISCARD else 0, 10)
-    out[LIMITS, 1] = ratio(limit if job == GAIN else 0, 10)
-    out[LIMITS, 2] = ratio(done if job in (DISCARD, TRASH) else 0, 10)
-    out[LIMITS, 3] = ratio(most if asked else 0, 10)
+    out[LIMITS, 0] = ratio(s.limit[k] if job == DISCARD else 0, 10)
+    out[LIMITS, 1] = ratio(s.limit[k] if job == GAIN else 0, 10)
+    out[LIMITS, 2] = ratio(s.done[k] if job in (DISCARD, TRASH) else 0, 10)
+    out[LIMITS, 3] = ratio(s.most[k] if asked else 0, 10)
     out[LIMITS, 5] = asked and s.can[CONTROL] >> FINISH & 1
     for kind in range(OTHER + 1):
         out[KIND, kind] = kind == job
-    from_cellar = job == DISCARD and source == CELLAR
-    out[CELLAR_FRAME, 0] = ratio(done if from_cellar else 0, 10)
-    out[CELLAR_FRAME, 1] = ratio(done if from_cellar else 0, 10)  # as many will be drawn
-    from_chapel = job == TRASH and source == CHAPEL
-    out[CHAPEL_FRAME, 0] = ratio(done if from_chapel else 0, 4)
-    out[CHAPEL_FRAME, 1] = ratio(most if from_chapel else 0, 4)
+
+
+@rule
+def show_frame(s, out):
+    """How far some frames have come that are met often."""
+    asked = pending(s)
+    k = int(s.depth) - 1 if asked else 0
+    job = int(s.job[k]) if asked else 0
+    source, done, limit = int(s.card[s.source[k]]), int(s.done[k]), int(s.limit[k])
+    to_draw = done if job == DISCARD and source == CELLAR else 0
+    out[CELLAR_FRAME, 0] = ratio(to_draw, 10)
+    out[CELLAR_FRAME, 1] = ratio(to_draw, 10)  # one for each that was discarded
+    is_chapel = job == TRASH and source == CHAPEL
+    out[CHAPEL_FRAME, 0] = ratio(done if is_chapel else 0, 4)
+    out[CHAPEL_FRAME, 1] = ratio(s.most[k] if is_chapel else 0, 4)
     out[GAIN_FRAME, 0] = ratio(limit if job == GAIN else 0, 10)
     out[GAIN_FRAME, 1] = ratio(s.paid[k] if job == GAIN else 0, 10)
-    from_militia = job == DISCARD and limit > 0  # only it has a hand size to discard down to
-    out[MILITIA_FRAME, 0] = ratio(limit if from_militia else 0, 10)
-    out[MILITIA_FRAME, 1] = ratio(done if from_militia else 0, 5)
+    is_militia = job == DISCARD and limit > 0  # which alone knows a hand size to come down to
+    out[MILITIA_FRAME, 0] = ratio(limit if is_militia else 0, 10)
+    out[MILITIA_FRAME, 1] = ratio(done if is_militia else 0, 5)
 
 
 @rule
