@@ -642,19 +642,30 @@ def roll_by_odds(s, rng):
 
 # Notation that every game has -------------------------------------------------------------------
 
+LONG = 16  # numbers of a field
+
 
 def fields_text(s: State) -> str:
-    """A position as its fields: "card=0,2 bets=1,0,0 length=1"."""
-    told = []
+    """A position as the fields that are not as at the start: "card=0,2 length=1".
+
+    Of a long field the zeros at its end are left out.
+    """
+    game = _GAMES.get(s.dtype)
+    told, fresh = [], game.fresh() if game else np.zeros(1, s.dtype)[0]
     for name in _told_fields(s):
         values = np.asarray(s[name]).reshape(-1)
-        told.append(f"{name}={','.join(str(v) for v in values)}")
-    return " ".join(told)
+        if not np.array_equal(values, np.asarray(fresh[name]).reshape(-1)):
+            if len(values) > LONG:
+                values = values[: 1 + max(np.flatnonzero(values), default=0)]
+            told.append(f"{name}={','.join(str(v) for v in values)}")
+    return " ".join(told) or "start"
 
 
 def parse_fields(s: State, text: str) -> None:
     """The inverse of `fields_text`; a field left out stays as it was."""
     fields = {name.lower(): name for name in _told_fields(s)}
+    if squeezed(text) == "start":
+        return
     for part in text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split():
         told, _, values = part.partition("=")
         if told not in fields:
@@ -663,7 +674,11 @@ def parse_fields(s: State, text: str) -> None:
         name = fields[told]
         shape, kind = s.dtype[name].shape, s.dtype[name].base
         try:
-            s[name] = np.array(values.split(","), kind).reshape(shape)
+            given = np.array(values.split(","), kind)
+            size = int(np.prod(shape))
+            if LONG < size > len(given):
+                given = np.pad(given, (0, size - len(given)))
+            s[name] = given.reshape(shape)
         except (ValueError, OverflowError):
             raise NotationError(f"{part!r}: {name} is {kind} {list(shape)}") from None
 

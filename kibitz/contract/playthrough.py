@@ -9,6 +9,9 @@ from ..game import CHANCE, OVER, Game
 from .hidden import view_entries
 from .trial import State, Trial
 
+DECISIONS = 30  # that are told in full; a longer game is told by its moves from there on
+LARGE = 2000  # numbers of a view that is told by what has changed since the seat last looked
+
 
 def playthrough(game: Game, seed: int = 1) -> str:
     """A game of random play: every position, what each seat sees of it, and what happened.
@@ -27,9 +30,11 @@ def playthrough(game: Game, seed: int = 1) -> str:
         f"seed: {seed}",
     ]
     rng, s = stream(seed, "table"), game.fresh()
-    trial = Trial(game.name, game, seed)
+    trial, eyes, decisions = Trial(game.name, game, seed), Eyes(game), 0
     while (who := trial.turn(s)) != OVER:
-        lines += ["", f"position: {game.text(s)}"]
+        decisions += who != CHANCE
+        full = decisions <= DECISIONS
+        lines += ["", f"position: {game.text(s)}"] if full else []
         if who == CHANCE:
             before = game.copy(s)
             outcome = int(game.roll(s, rng))
@@ -39,28 +44,51 @@ def playthrough(game: Game, seed: int = 1) -> str:
             )
         else:
             legal = game.legal(s)
-            for seat in range(game.seats):
-                lines += _seat_lines(trial, s, seat)
-            lines.append(f"legal: {', '.join(f'{game.action_text(s, a)} ({a})' for a in legal)}")
+            if full:
+                lines += eyes.lines(trial, s)
+                told = ", ".join(f"{game.action_text(s, a)} ({a})" for a in legal)
+                lines.append(f"legal: {told}")
             action = legal[int(below(rng, len(legal)))]
             lines.append(f"seat {who} plays: {game.action_text(s, action)} ({action})")
             game.play(s, action)
-    lines += ["", f"position: {game.text(s)}"]
-    for seat in range(game.seats):
-        lines += _seat_lines(trial, s, seat)
+    lines += ["", f"position: {game.text(s)}", *eyes.lines(trial, s)]
     lines.append(f"scores: {', '.join(f'{x:g}' for x in game.scores(s))}")
     return "\n".join(lines) + "\n"
 
 
-def _seat_lines(trial: Trial, s: State, seat: int) -> list[str]:
-    """What one seat sees, in words and as the numbers that are not zero."""
-    lines = [f"seat {seat} sees:"]
-    lines += [f"    {line}" for line in trial.game.seen(s, seat).splitlines()]
-    for name, entries in view_entries(trial.game, trial.game.look(s, seat).tobytes()).items():
-        told = [at if value == 1 else f"{at}:{value:g}" for at, value in entries.items()]
-        lines.append(f"    view.{name}: {' '.join(told) or '-'}")
-    lines.append(f"    known: {trial.known(s, seat):016x}")
-    return lines
+class Eyes:
+    """What the seats see, in words and as the numbers that are not zero."""
+
+    def __init__(self, game: Game) -> None:
+        self.large = game.view_size > LARGE
+        self.before: list[dict[str, dict[str, float]]] = [{} for _ in range(game.seats)]
+
+    def lines(self, trial: Trial, s: State) -> list[str]:
+        lines = []
+        for seat in range(trial.game.seats):
+            lines.append(f"seat {seat} sees:")
+            lines += [f"    {line}" for line in trial.game.seen(s, seat).splitlines()]
+            lines += self._numbers(trial, s, seat)
+            lines.append(f"    known: {trial.known(s, seat):016x}")
+        return lines
+
+    def _numbers(self, trial: Trial, s: State, seat: int) -> list[str]:
+        lines = []
+        view = view_entries(trial.game, trial.game.look(s, seat).tobytes())
+        for name, now in view.items():
+            entries, before = now, self.before[seat].get(name, {})
+            if self.large:
+                gone = dict.fromkeys(before.keys() - now.keys(), 0.0)
+                changed = {at: v for at, v in now.items() if before.get(at) != v}
+                entries = dict(sorted((changed | gone).items(), key=lambda told: _place(told[0])))
+            told = [at if value == 1 else f"{at}:{value:g}" for at, value in entries.items()]
+            lines.append(f"    view.{name}: {' '.join(told) or '-'}")
+        self.before[seat] = view
+        return lines
+
+
+def _place(at: str) -> list[int]:
+    return [int(index) for index in at.split(",")]
 
 
 def _value(value: object) -> str:

@@ -289,9 +289,9 @@ def reply(s, me, plan):
         return IDS * REVEAL + int(s.card[lowest(s.can[REVEAL])])
     if job == DISCARD:
         slot = to_cellar(s) if card == CELLAR else worst(s, me, int(s.least[k]) - int(s.done[k]))
-        return chosen(s, SELECT, slot)
+        return selected(s, slot)
     if job == TRASH:
-        return chosen(s, SELECT, trashed(s, me, k, card))
+        return selected(s, trashed(s, me, k, card))
     if job == GAIN:
         slot = first_wanted(s, me, int(s.can[GAIN_CARD]), plan)
         if slot == NONE or card == MINE:
@@ -300,7 +300,7 @@ def reply(s, me, plan):
     if job == PLAY_FROM_HAND:
         return chosen(s, PLAY_CARD, to_play(s, me, plan))
     if job == TOPDECK:
-        return chosen(s, SELECT, worst_of(s, int(s.can[SELECT])))
+        return selected(s, worst_of(s, int(s.can[SELECT])))
     if job == YES_NO:
         return word(NO if card == LIBRARY and s.actions > 0 else YES)
     if job == TRASH_LOOKED and s.least[k] > 0:  # a Bandit's victim gives up the cheaper one
@@ -312,6 +312,20 @@ def reply(s, me, plan):
 def chosen(s, family, slot):
     """A slot as an action; NONE stops choosing."""
     return word(FINISH) if slot == NONE else IDS * family + int(s.card[slot])
+
+
+@rule
+def selected(s, slot):
+    """A slot of the hand as an action.
+
+    Somebody else may have begun to choose, and gone beyond the slot: then it is the worst card
+    that can still be chosen, or none.
+    """
+    slots = int(s.can[SELECT])
+    if slot != NONE and not slots >> slot & 1:
+        stop = int(s.can[CONTROL]) >> FINISH & 1
+        slot = NONE if stop else worst_of(s, slots)
+    return chosen(s, SELECT, slot)
 
 
 @rule
