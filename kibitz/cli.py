@@ -359,6 +359,42 @@ def ratings(
         out.print(grid)
 
 
+@app.command(epilog="Example: kibitz exploit liars_dice honest -o dice=1,2 --solve 200")
+def exploit(
+    name: GameName,
+    player: Annotated[str, typer.Argument(help="Who is looked through; see kibitz games GAME.")],
+    option: OptionTexts = None,
+    solve: Annotated[
+        int, typer.Option(min=0, help="Bracket the game's value by so many iterations, too.")
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """How much a perfect opponent wins from a player; exact, for small games."""
+    from .arena.exploitability import exploit as looked_through
+
+    _one_torch_thread()
+    game = _load(name, option)
+    with _Progress(100, quiet=as_json) as moved:
+        result = looked_through(
+            game, player, solve, progress=lambda done, told: moved(int(100 * done), told)
+        )
+    if as_json:
+        _print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    for seat, (best, value) in enumerate(
+        zip(result.response.best, result.response.values, strict=True)
+    ):
+        grid.add_row(f"seat {seat}", f"best response {best:+.5f}", f"self-play {value:+.5f}")
+    out.print(grid)
+    told = f"{result.player}: exploitability {result.response.exploitability:.5f} points a game"
+    out.print(f"{told} (NashConv {result.response.nash_conv:.5f})", highlight=False)
+    if result.solved is not None:
+        low, high = result.solved.bracket
+        told = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"
+        out.print(f"value of the game for seat 0 {told}", highlight=False)
+
+
 class _Progress:
     """A progress bar on the error stream, which appears only where somebody watches."""
 

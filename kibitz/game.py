@@ -275,7 +275,7 @@ class Game:
     redeal: Function = nothing_hidden
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
-    text: Function = field(default_factory=lambda: fields_text)
+    text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
     parse: Function = field(default_factory=lambda: parse_fields)
     seen: Function = None  # type: ignore[assignment]  # None: the view in words
     action_text: Function = lambda s, action: str(action)
@@ -296,6 +296,8 @@ class Game:
         object.__setattr__(self, "sizes", sizes)
         if self.margin is None:
             object.__setattr__(self, "margin", self.score)
+        if self.text is None or getattr(self.text, "func", None) is fields_text:
+            object.__setattr__(self, "text", functools.partial(fields_text, self.fresh))
         if self.seen is None or getattr(self.seen, "func", None) is view_text:
             object.__setattr__(self, "seen", functools.partial(view_text, sizes.view))
         _register(self)
@@ -645,13 +647,12 @@ def roll_by_odds(s, rng):
 LONG = 16  # numbers of a field
 
 
-def fields_text(s: State) -> str:
-    """A position as the fields that are not as at the start: "card=0,2 length=1".
+def fields_text(start: Callable[[], State], s: State) -> str:
+    """A position as its fields that are not as at the start: "card=0,2 length=1"; or "start".
 
     Of a long field the zeros at its end are left out.
     """
-    game = _GAMES.get(s.dtype)
-    told, fresh = [], game.fresh() if game else np.zeros(1, s.dtype)[0]
+    told, fresh = [], start()
     for name in _told_fields(s):
         values = np.asarray(s[name]).reshape(-1)
         if not np.array_equal(values, np.asarray(fresh[name]).reshape(-1)):
@@ -664,23 +665,25 @@ def fields_text(s: State) -> str:
 def parse_fields(s: State, text: str) -> None:
     """The inverse of `fields_text`; a field left out stays as it was."""
     fields = {name.lower(): name for name in _told_fields(s)}
-    if squeezed(text) == "start":
-        return
-    for part in text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split():
+    parts = text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split()
+    for part in parts if parts != ["start"] else ():
         told, _, values = part.partition("=")
         if told not in fields:
             has = ", ".join(fields)
             raise NotationError(f"{part!r}: there is no field {told!r}; there are {has}")
-        name = fields[told]
-        shape, kind = s.dtype[name].shape, s.dtype[name].base
-        try:
-            given = np.array(values.split(","), kind)
-            size = int(np.prod(shape))
-            if LONG < size > len(given):
-                given = np.pad(given, (0, size - len(given)))
-            s[name] = given.reshape(shape)
-        except (ValueError, OverflowError):
-            raise NotationError(f"{part!r}: {name} is {kind} {list(shape)}") from None
+        s[fields[told]] = _numbers(part, values, s.dtype[fields[told]])
+
+
+def _numbers(part: str, values: str, field: np.dtype[Any]) -> Any:
+    size = int(np.prod(field.shape))
+    try:
+        given = np.array(values.split(","), field.base)
+        if LONG < size > len(given):
+            given = np.pad(given, (0, size - len(given)))
+        return given.reshape(field.shape)
+    except (ValueError, OverflowError):
+        told = f"{field.base} {list(field.shape)}"
+        raise NotationError(f"{part!r}: that is not {told}") from None
 
 
 def _told_fields(s: State) -> Sequence[str]:

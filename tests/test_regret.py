@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from kibitz import games
-from kibitz.game import GameError
+from kibitz.chance import mix
+from kibitz.game import OVER, Game, GameError, Shape, layout, record, rule
 from kibitz.search.best_response import form_of, respond
 from kibitz.search.ladder import Ladder, NoLadder
 from kibitz.search.matching import METHODS, step_of
@@ -133,6 +134,72 @@ def test_kuhn_poker_is_no_ladder(coin):
             Ladder(game)
 
 
+# Shell: seat 0 hides a pea at once, or waits and does something else before; seat 1 guesses which.
+
+SHELL = record("shell", ("moves", np.int8, 3), ("length", np.int8))
+
+
+@rule
+def shell_start(s, options):
+    s.length = 0
+
+
+@rule
+def shell_turn(s):
+    hidden = 2 if s.length > 0 and s.moves[0] == 1 else 1
+    return 0 if s.length < hidden else 1 if s.length == hidden else OVER
+
+
+@rule
+def shell_actions(s, out):
+    out[0], out[1] = 0, 1
+    return 2
+
+
+@rule
+def shell_play(s, action):
+    s.moves[s.length] = action
+    s.length += 1
+
+
+@rule
+def shell_score(s, out):
+    out[1] = 1 if s.moves[s.length - 1] == s.moves[0] else -1
+    out[0] = -out[1]
+
+
+@rule
+def shell_known(s, seat):
+    """Seat 1 does not see how often seat 0 has moved."""
+    told = 0 if seat == 1 else 1 + int(s.length)
+    return mix(1, told) | np.uint64(1)
+
+
+@rule
+def shell_nothing(s, *rest):
+    pass
+
+
+def test_who_cannot_count_hidden_moves_learns_nothing_from_their_number():
+    shell = Game(
+        name="shell",
+        version=1,
+        shape=Shape(seats=2, num_actions=2, num_outcomes=1, state=SHELL, view=layout(("own", 1))),
+        start=shell_start,
+        turn=shell_turn,
+        actions=shell_actions,
+        play=shell_play,
+        score=shell_score,
+        known=shell_known,
+        observe=shell_nothing,
+        odds=shell_nothing,
+    )
+    form = form_of(shell)
+    assert len(form.states) == 3  # two of seat 0, one of seat 1
+    assert respond(form, form.zeros()).best == pytest.approx((0, 0))
+    assert solve(form, 100).response.bracket == pytest.approx((0, 0), abs=0.01)
+
+
 # Values ------------------------------------------------------------------------------------------
 
 NORMAL, JOKER, HIGH, STAIRS = "normal", "joker", "high", "stairs"
@@ -162,7 +229,6 @@ LARGER = [
 ]
 BRACKETS = [
     ((2, 1), 6, NORMAL, True, (0.27393, 0.27564)),
-    ((2, 2), 3, HIGH, True, (0.06169, 0.06176)),
     ((2, 2), 6, JOKER, False, (0.0062, 0.0150)),
 ]
 
@@ -194,6 +260,12 @@ def test_a_bracket_meets_the_known_one(dice, sides, variant, ones_biddable, know
     low, high = solved_bracket(dice, sides, variant, ones_biddable, 150)
     assert low <= known[1] and known[0] <= high
     assert high - low < 0.01
+
+
+def test_two_dice_of_three_sides_as_rebel_solved_them():
+    low, high = solved_bracket((2, 2), 3, HIGH, True, 1000)
+    assert low <= 0.06176 and high >= 0.06169
+    assert high - low < 3e-4
 
 
 def test_cfr_plus_reaches_the_known_precision_in_a_thousand_iterations():

@@ -178,7 +178,7 @@ class Trial:
         try:
             told = self.game.text(s)
         except Exception:  # a text that fails is the business of `texts_parse_back`
-            told = fields_text(s)
+            told = fields_text(self.game.fresh, s)
         return f"{self.game.name} at {told!r}"
 
     def differences(self, s: State, t: State) -> str:

@@ -15,13 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from ..game import GameError
-from .bilinear import VALUE_NETS
+from .bilinear import VALUE_NETS, HandPolicyConfig, HandPolicyNet
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .zones import ZoneConfig, ZoneNet
 
 NETS: dict[str, tuple[type[Any], type[Any]]] = {
     "zones": (ZoneConfig, ZoneNet),
     **VALUE_NETS,
+    "hand_policy": (HandPolicyConfig, HandPolicyNet),
     "card_set": (CardSetConfig, CardSetNet),
     "design_v2": (DesignV2Config, DesignV2Net),
 }

@@ -218,6 +218,68 @@ VALUE_NETS: dict[str, tuple[type[Any], type[Any]]] = {
 }
 
 
+@dataclass(frozen=True)
+class HandPolicyConfig(CompBilinConfig):
+    """The sizes of a network that says what to do."""
+
+    interaction: int = 256
+    hidden: tuple[int, ...] = (128, 128)
+
+
+class HandPolicyNet(nn.Module):
+    """The trunk of NetCompBilin, and in the end what to do: a logit and a worth an action.
+
+    >>> net = HandPolicyNet(HandPolicyConfig())
+    >>> [each.shape for each in net(torch.zeros(3, 156))]
+    [torch.Size([3, 61]), torch.Size([3, 2])]
+    """
+
+    def __init__(self, config: HandPolicyConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.priv = nn.Linear(config.priv, config.interaction)
+        self.pub = nn.Linear(config.pub, config.interaction)
+        widths = (config.interaction, *config.hidden)
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(widths))
+        self.logits = nn.Linear(widths[-1], config.actions)
+        self.worth = nn.Linear(widths[-1], config.actions)
+        initialise(self, seed)
+
+    def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [batch, actions] and values [batch, 2], those of the seat to move first."""
+        priv, pub = views[:, : self.config.priv], views[:, self.config.priv :]
+        logits, worth = self.told(self.priv(priv) * self.pub(pub))
+        odds = logits.masked_fill(~self.above(pub), -1e9).softmax(1)
+        value = (odds * worth).sum(1).clamp(-1, 1)
+        return logits, torch.stack((value, -value), 1)
+
+    trimmed = forward
+
+    def every(self, hands: Tensor, histories: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits and worth of all hands [hands, priv] after all histories [n, pub].
+
+        [n, hands, actions] each.
+        """
+        return self.told(self.priv(hands) * self.pub(histories)[:, None])
+
+    def told(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """From where a hand and a history meet to logits and worth."""
+        for layer in self.layers:
+            x = layer(x.relu())
+        x = x.relu()
+        return self.logits(x), self.worth(x)
+
+    def above(self, pub: Tensor) -> Tensor:
+        """Which actions are above all that were made; the last one needs one before it.
+
+        [n, actions]
+        """
+        made = pub.reshape(len(pub), 2, -1)[:, :, :-1].amax(1)
+        above = made.flip(1).cummax(1).values.flip(1) == 0
+        above[:, -1] &= made.any(1)
+        return above
+
+
 # For play -----------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..game import GameError
 
 if TYPE_CHECKING:
-    from ..train.loop import Recipe
+    from ..train.run import Training
 
 FOLDER = Path(__file__).parent
 
@@ -19,11 +19,11 @@ def names() -> list[str]:
     return sorted(f.stem for f in FOLDER.glob("*.py") if not f.stem.startswith("_"))
 
 
-def recipe(game: str, which: str = "default") -> Recipe:
+def recipe(game: str, which: str = "default") -> Training:
     """A game's recipe: `default`, or another that its file has, such as `demo`."""
     if game not in names():
         raise GameError(f"there is no recipe for {game!r}; there are: {', '.join(names())}")
-    found: dict[str, Recipe] = importlib.import_module(f"{__name__}.{game}").RECIPES
+    found: dict[str, Training] = importlib.import_module(f"{__name__}.{game}").RECIPES
     if which not in found:
         raise GameError(f"{game} has no recipe {which!r}; it has: {', '.join(found)}")
     return found[which]

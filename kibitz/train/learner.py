@@ -16,6 +16,7 @@ from ..batch import Batch
 from ..chance import streams
 from ..game import Game
 from .replay import Positions
+from .weights import arrays_of, follow, restore
 
 
 @dataclass(frozen=True)
@@ -79,7 +80,7 @@ class Learner:
         total.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), self.lessons.clip)
         self.optimiser.step()
-        self._follow()
+        follow(self.average, self.net, self.lessons.average, self.step)
         self.step += 1
         return {name: float(loss.detach()) for name, loss in losses.items()}
 
@@ -109,34 +110,16 @@ class Learner:
     def _put(self, array: Any) -> torch.Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
-    @torch.no_grad()
-    def _follow(self) -> None:
-        share = min(self.lessons.average, (1 + self.step) / (10 + self.step))
-        for mean, new in zip(self.average.parameters(), self.net.parameters(), strict=True):
-            mean.lerp_(new, 1 - share)
-
     # checkpoints
 
     def arrays(self) -> dict[str, Any]:
         """Everything that a resumed run needs, by name."""
-        told = {f"net.{n}": t for n, t in self.net.state_dict().items()}
-        told |= {f"average.{n}": t for n, t in self.average.state_dict().items()}
-        for number, state in self.optimiser.state_dict()["state"].items():
-            told |= {f"optimiser.{number}.{n}": t for n, t in state.items()}
-        return {name: tensor.detach().cpu().numpy() for name, tensor in told.items()}
+        return arrays_of(self._parts())
 
     def restore(self, arrays: dict[str, Any], step: int) -> None:
         """Go on where `arrays` were taken."""
-        tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-        for part, module in (("net", self.net), ("average", self.average)):
-            module.load_state_dict(
-                {n.removeprefix(f"{part}."): t for n, t in tensors.items() if n.startswith(part)}
-            )
-        state: dict[int, dict[str, Any]] = {}
-        for name, tensor in tensors.items():
-            if name.startswith("optimiser."):
-                _, number, what = name.split(".")
-                state.setdefault(int(number), {})[what] = tensor
-        groups = self.optimiser.state_dict()["param_groups"]
-        self.optimiser.load_state_dict({"state": state, "param_groups": groups})
+        restore(self._parts(), arrays)
         self.step = step
+
+    def _parts(self) -> dict[str, Any]:
+        return {"net": self.net, "average": self.average, "optimiser": self.optimiser}

@@ -1,0 +1,73 @@
+"""Counterfactual regret minimisation: two seats that learn from each other approach equilibrium.
+
+>>> from kibitz.games import load
+>>> solved = solve(load("kuhn"), iterations=1000)
+>>> round(solved.response.values[0], 3), round(solved.response.exploitability, 3)
+(-0.056, 0.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from ..game import Game, GameError
+from .best_response import Form, Response, form_of, respond
+from .matching import Method, method_named, step_of
+from .sequences import Table
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """An average strategy, which is what comes near to equilibrium."""
+
+    form: Form
+    average: Table
+    iterations: int
+
+    @cached_property
+    def response(self) -> Response:
+        """How it fares; `response.bracket` holds the value of the game."""
+        return respond(self.form, self.average)
+
+
+class Solver:
+    """Strategies that learn, the seats in turn. `solve` is the short way."""
+
+    def __init__(self, form: Form, method: Method) -> None:
+        if form.seats != 2 or not form.game.zero_sum:
+            raise GameError(f"{form.game.name} is not a zero-sum game for two: nothing to solve")
+        self.form, self.method, self.iterations = form, method, 0
+        self.weights, self.average = form.zeros(), form.zeros()
+        # Only prediction looks at the gains of the step before; a large game has no room to waste.
+        self.gains = form.zeros() if method.predictive else self.weights
+
+    def step(self) -> None:
+        """One iteration: each seat learns once, against what the other plays by then."""
+        self.iterations += 1
+        step = step_of(self.method, self.iterations)
+        for seat in range(self.form.seats):
+            self.form.learn(seat, self.weights, self.gains, self.average, step)
+
+    def solution(self) -> Solution:
+        """The average so far."""
+        return Solution(self.form, self.average, self.iterations)
+
+
+def solve(
+    game: Game | Form,
+    iterations: int,
+    method: str = "cfr+",
+    progress: Callable[[int], object] = lambda done: None,
+) -> Solution:
+    """The average strategy after so many iterations; `progress` is told how many are done.
+
+    A game that is solved more than once is better given as its form, `form_of(game)`.
+    """
+    form = form_of(game) if isinstance(game, Game) else game
+    solver = Solver(form, method_named(method))
+    for done in range(1, iterations + 1):
+        solver.step()
+        progress(done)
+    return solver.solution()
