@@ -16,6 +16,7 @@ FILES = sorted(HOUSE.rglob("*.py"))
 
 FLOOR = {
     "compiled": 0,
+    "options": 0,
     "game": 0,
     "chance": 0,
     "batch": 0,
@@ -36,7 +37,7 @@ FLOOR = {
     "__main__": 8,
 }
 
-COMPILING = {"compiled", "game", "chance", "batch", "games", "search"}
+COMPILING = {"compiled", "options", "game", "chance", "batch", "games", "search"}
 FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING}
 FROM_OUTSIDE["nets"] = {"numpy", "torch", "safetensors"}
 

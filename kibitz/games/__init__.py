@@ -39,9 +39,12 @@ def load(name: str | Path, **options: Any) -> Game:
     >>> load("liars_dice", dice=(4, 5)).num_actions
     55
     """
-    from ..game import module_game
+    from ..game import Game, GameError
 
-    game = module_game(module(name))
+    found = module(name)
+    game = getattr(found, "GAME", None)
+    if not isinstance(game, Game):
+        raise GameError(f"{found.__file__} does not end with GAME = Game(...)")
     return game.bind(**options) if options else game
 
 

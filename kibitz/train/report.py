@@ -16,13 +16,11 @@ CURVES: tuple[tuple[str, str | tuple[str, ...]], ...] = (
 
 def line(row: dict[str, Any]) -> str:
     """An iteration in one line."""
-    told = [
-        f"iteration {row['iteration']}",
-        f"{row['games_per_s']:,.0f} games/s",
-        f"{row['simulations_per_s']:,.0f} simulations/s",
-        f"policy {row['loss_policy']:.3f}",
-        f"value {row['loss_value']:.3f}",
-    ]
+    told = [f"iteration {row['iteration']}", f"{row['games_per_s']:,.0f} games/s"]
+    if "simulations_per_s" in row:
+        told.append(f"{row['simulations_per_s']:,.0f} simulations/s")
+    losses = {name: row[name] for name in CURVES[2][1] if name in row and name != "loss_margin"}
+    told += [f"{name.removeprefix('loss_')} {loss:.3f}" for name, loss in losses.items()]
     for name, rate in row.items():
         if name.startswith("against_"):
             told.append(f"{rate:.1%} {name.replace('_', ' ')}")
