@@ -226,8 +226,26 @@ class HandPolicyConfig(CompBilinConfig):
     hidden: tuple[int, ...] = (128, 128)
 
 
+class HandTrunk(nn.Module):
+    """NetCompBilin with a number an action in the end, and nothing done to it."""
+
+    def __init__(self, config: HandPolicyConfig) -> None:
+        super().__init__()
+        self.priv = nn.Linear(config.priv, config.interaction)
+        self.pub = nn.Linear(config.pub, config.interaction)
+        widths = (config.interaction, *config.hidden, config.actions)
+        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(widths))
+
+    def forward(self, priv: Tensor, pub: Tensor) -> Tensor:
+        """Hands [..., priv] and histories [..., pub], which may be broadcast, to [..., actions]."""
+        x: Tensor = self.priv(priv) * self.pub(pub)
+        for layer in self.layers:
+            x = layer(x.relu())
+        return x
+
+
 class HandPolicyNet(nn.Module):
-    """The trunk of NetCompBilin, and in the end what to do: a logit and a worth an action.
+    """What to do with a hand after a history: a logit an action and, apart, what each is worth.
 
     >>> net = HandPolicyNet(HandPolicyConfig())
     >>> [each.shape for each in net(torch.zeros(3, 156))]
@@ -237,37 +255,22 @@ class HandPolicyNet(nn.Module):
     def __init__(self, config: HandPolicyConfig, seed: int = 0) -> None:
         super().__init__()
         self.config = config
-        self.priv = nn.Linear(config.priv, config.interaction)
-        self.pub = nn.Linear(config.pub, config.interaction)
-        widths = (config.interaction, *config.hidden)
-        self.layers = nn.ModuleList(nn.Linear(*pair) for pair in itertools.pairwise(widths))
-        self.logits = nn.Linear(widths[-1], config.actions)
-        self.worth = nn.Linear(widths[-1], config.actions)
+        self.policy, self.worth = HandTrunk(config), HandTrunk(config)
         initialise(self, seed)
 
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [batch, actions] and values [batch, 2], those of the seat to move first."""
         priv, pub = views[:, : self.config.priv], views[:, self.config.priv :]
-        logits, worth = self.told(self.priv(priv) * self.pub(pub))
+        logits = self.policy(priv, pub)
         odds = logits.masked_fill(~self.above(pub), -1e9).softmax(1)
-        value = (odds * worth).sum(1).clamp(-1, 1)
+        value = (odds * self.worth(priv, pub)).sum(1).clamp(-1, 1)
         return logits, torch.stack((value, -value), 1)
 
-    trimmed = forward
-
-    def every(self, hands: Tensor, histories: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits and worth of all hands [hands, priv] after all histories [n, pub].
-
-        [n, hands, actions] each.
-        """
-        return self.told(self.priv(hands) * self.pub(histories)[:, None])
-
-    def told(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """From where a hand and a history meet to logits and worth."""
-        for layer in self.layers:
-            x = layer(x.relu())
-        x = x.relu()
-        return self.logits(x), self.worth(x)
+    def trimmed(self, views: Tensor, together: int = GPU_ROWS) -> tuple[Tensor, Tensor]:
+        """The same, so many views at a time."""
+        answers = [self(part) for part in torch.split(views, together)]
+        logits, values = zip(*answers, strict=True)
+        return torch.cat(logits), torch.cat(values)
 
     def above(self, pub: Tensor) -> Tensor:
         """Which actions are above all that were made; the last one needs one before it.
