@@ -437,15 +437,19 @@ def train(
     device: Device = "cpu",
     minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    option: OptionTexts = None,
     seed: Seed = 0,
 ) -> None:
     """Train a player by self-play. Kill it whenever you like; --resume goes on to the same end."""
+    from dataclasses import replace
+
     from .recipes import recipe
-    from .train.loop import Run
     from .train.report import line
+    from .train.run import Run
 
     _one_torch_thread()
     told = recipe(name, which)
+    told = replace(told, options={**told.options, **_options(option)})
     run = Run(told, out_folder, device=device, seed=seed, resume=resume)
     with _Progress(told.iterations) as moved:
 
@@ -459,7 +463,17 @@ def train(
         )
     player = out_folder / "player.safetensors"
     run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
-    out.print(f"Play it: kibitz play {name} --against net:{player}", highlight=False)
+    mode = "" if told.mode == "argmax" else f",mode={told.mode}"
+    options = (f" -o {key}={_option_text(value)}" for key, value in told.options.items())
+    out.print(
+        f"Play it: kibitz play {name} --against net:{player}{mode}{''.join(options)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def _option_text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @app.command("import", epilog="Example: kibitz import model_45_joker.onnx net.safetensors")

@@ -96,7 +96,7 @@ class Circle:
         self.teacher.load(best.state_dict())
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return NetPlayer(NetEvaluator(net, self.device), name=name)
+        return NetPlayer(NetEvaluator(net, self.device), self.recipe.mode, name=name)
 
     def arrays(self) -> dict[str, Any]:
         return self.learner.arrays()

@@ -32,6 +32,7 @@ class RegretPlay(Training):
     """The published algorithm."""
 
     method: ClassVar[str] = "regret play"
+    mode: ClassVar[str] = "sample"
 
     deals: int = 100
     """Games a step; where the dice can fall in fewer ways, each way once."""
@@ -157,7 +158,7 @@ class RegretMethod:
         """Self-play is always by the newest weights."""
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return ValuePlayer(ChildValues(net.cpu()), mode="sample", name=name)  # type: ignore[arg-type]
+        return ValuePlayer(ChildValues(net.cpu()), mode=self.recipe.mode, name=name)  # type: ignore[arg-type]
 
     def arrays(self) -> dict[str, Any]:
         return arrays_of({"net": self.net, "optimiser": self.optimiser})

@@ -58,6 +58,8 @@ class Training:
 
     method: ClassVar[str]
     """What a run's folder calls the way to learn."""
+    mode: ClassVar[str] = "argmax"
+    """How its players choose, see `NetPlayer`."""
 
     game: str
     options: dict[str, Any] = field(default_factory=dict)
