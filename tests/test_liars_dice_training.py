@@ -1,0 +1,233 @@
+"""Training for Liar's Dice: both ways learn, resume exactly, and see what the rules say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from kibitz import players
+from kibitz.arena.exploitability import exploitability, policy_of
+from kibitz.game import GameError
+from kibitz.games import liars_dice, load
+from kibitz.nets.bilinear import HandPolicyConfig, HandPolicyNet
+from kibitz.recipes import recipe
+from kibitz.train.folder import RunError, RunFolder, read_tensors
+from kibitz.train.hands import Hands
+from kibitz.train.memory import Memory
+from kibitz.train.run import Run
+
+TINY = {"dice": (1, 1), "sides": 3}
+PUBLISHED = replace(
+    recipe("liars_dice", "published"),
+    options=TINY,
+    config={"interaction": 16, "hidden": (16,)},
+    iterations=2,
+    steps=20,
+    gate_every=2,
+    gate_games=20,
+)
+CLIMBING = replace(
+    recipe("liars_dice", "demo"),
+    options=TINY,
+    config={"interaction": 32, "hidden": (32,)},
+    histories=64,
+    plays=200,
+    room=4,
+    lessons=300,
+    iterations=2,
+    gate_every=2,
+    gate_games=20,
+)
+WAYS = pytest.mark.parametrize("told", [PUBLISHED, CLIMBING], ids=["published", "climbing"])
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def begun(told, device="cpu", seed=1):
+    game = load("liars_dice", **told.options)
+    return told.begin(game, None, device, seed)
+
+
+def exploited(method) -> float:
+    return exploitability(method.game, policy_of(method.player(method.average, "it")))
+
+
+def silent(what, done, of):
+    pass
+
+
+# Learning ----------------------------------------------------------------------------------------
+
+
+def test_remembered_regrets_come_near_to_equilibrium():
+    """Untrained, a perfect opponent wins more than a third of the stake; in the end hardly any."""
+    method = begun(CLIMBING)
+    assert exploited(method) > 0.35
+    method.iterate(1, silent)
+    assert exploited(method) < 0.06
+
+
+def test_the_published_way_learns():
+    method = begun(replace(PUBLISHED, steps=600))
+    before = exploited(method)
+    method.iterate(1, silent)
+    assert exploited(method) < 0.6 * before
+
+
+class Killed(BaseException):
+    """What a run dies of here."""
+
+
+@WAYS
+def test_a_run_that_dies_in_an_iteration_ends_with_the_same_weights(told, tmp_path):
+    whole = Run(told, tmp_path / "whole", seed=3)
+    whole.train()
+    whole.close()
+    first = Run(told, tmp_path / "parts", seed=3)
+
+    def kill(what, done, of):
+        if first.standing.iteration == 2 and 2 * done >= of:
+            raise Killed
+
+    with pytest.raises(Killed):
+        first.train(stage=kill)
+    first.close()
+    second = Run(told, tmp_path / "parts", seed=3, resume=True)
+    assert second.standing.iteration == 1
+    second.train()
+    second.close()
+    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
+
+
+def weights(path: Path) -> dict[str, bytes]:
+    arrays, _ = read_tensors(RunFolder(path).checkpoints()[-1])
+    return {name: array.tobytes() for name, array in arrays.items()}
+
+
+@WAYS
+def test_a_trained_player_sits_down(told, tmp_path):
+    from kibitz.arena.match import match
+
+    run = Run(told, tmp_path / "run")
+    run.champion(tmp_path / "p.safetensors", {})
+    run.close()
+    seated = f"net:{tmp_path}/p.safetensors,mode=sample"
+    assert match(run.game, seated, "random", games=20).games == 20
+    with pytest.raises(GameError, match="was trained for"):
+        players.player(seated, load("liars_dice"))
+
+
+def test_a_run_is_not_resumed_with_other_dice(tmp_path):
+    Run(PUBLISHED, tmp_path / "run").close()
+    other = replace(PUBLISHED, options={"dice": (1, 2), "sides": 3})
+    with pytest.raises(RunError, match="is a run of liars_dice with other"):
+        Run(other, tmp_path / "run", resume=True)
+
+
+# The published way -------------------------------------------------------------------------------
+
+
+def test_the_learning_rate_falls_as_published():
+    told = recipe("liars_dice", "published")
+    assert told.rate_at(0) == pytest.approx(1e-3)
+    assert told.rate_at(4000) == pytest.approx(5e-4)
+    assert told.rate_at(210_010) == pytest.approx(4 / 214_010)
+
+
+def test_few_deals_are_each_played_once_and_many_are_drawn():
+    method = begun(PUBLISHED)
+    hands = {liars_dice.text(s) for s in method.deal().host()}
+    assert hands == {f"{a} / {b}" for a in (1, 2, 3) for b in (1, 2, 3)}
+    many = begun(replace(PUBLISHED, options={"dice": (1, 2)}))  # 216 ways
+    assert many.every_deal is None and many.deal().size == 100
+
+
+def test_samples_are_all_states_of_the_games_for_both_seats():
+    method = begun(PUBLISHED)
+    batch = method.deal()
+    views, scores = method.play(batch)
+    wanted = []
+    for end in batch.host():
+        faces = [np.flatnonzero(hand) + 1 for hand in end["hand"]]
+        told = liars_dice.history(end)
+        for length in range(len(told) + 1):
+            s = liars_dice.position(method.game, faces, told[:length])
+            for seat in range(2):
+                view = method.game.look(s, seat)
+                wanted.append((view.tobytes(), float(method.game.scores(end)[seat])))
+    found = [
+        (view.numpy().tobytes(), float(score)) for view, score in zip(views, scores, strict=True)
+    ]
+    assert sorted(found) == sorted(wanted)
+
+
+# All hands at once -------------------------------------------------------------------------------
+
+
+def test_hands_are_as_likely_as_dice_fall():
+    hands = Hands(load("liars_dice", dice=(1, 2)), "cpu")
+    assert [len(odds) for odds in hands.odds] == [6, 21]
+    pairs = sorted(hands.odds[1].tolist())
+    assert pairs == pytest.approx([1 / 36] * 6 + [2 / 36] * 15)
+
+
+def test_a_call_is_worth_what_the_dice_say():
+    """Joker, one die each: "one 4" holds against a hidden die with chance 1/3, or surely."""
+    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    unread = hands.odds[1][None]
+    got = hands.when_called(torch.tensor([3]), 0, unread)[0]
+    shown = hands.privs[0][:, :6].argmax(1) + 1
+    for face, worth in zip(shown.tolist(), got.tolist(), strict=True):
+        assert worth == pytest.approx(1.0 if face in (1, 4) else 2 / 6 - 4 / 6)
+
+
+def test_a_place_in_the_memory_has_one_history():
+    memory = Memory(0, hands=1, actions=1, pub=2, device="cpu")  # eight places
+    keys = torch.arange(40)
+    for _ in range(8):
+        places, new = memory.find(keys, torch.stack((2.0 * keys, keys), 1))
+    held = memory.holds(places, keys)
+    assert held.sum() == 8 and len(set(places[held].tolist())) == 8 and (new <= held).all()
+    assert (memory.histories[places[held], 0] == 2.0 * keys[held]).all()
+    assert (places[~held] == 8).all() and memory.keys[8] < 0 and not memory.histories[8].any()
+    again, new = memory.find(keys[held], torch.zeros(8, 2))
+    assert (again == places[held]).all() and not new.any()
+
+
+def test_a_game_without_climbing_bids_is_refused():
+    with pytest.raises(GameError, match="kuhn"):
+        Hands(load("kuhn"), "cpu")
+
+
+def test_a_policy_network_knows_which_actions_are_above():
+    net = HandPolicyNet(HandPolicyConfig(priv=5, pub=14))
+    game = load("liars_dice", **TINY)
+    for history in ([], [0], [1, 4], [5]):
+        s = liars_dice.position(game, [(1,), (2,)], history)
+        view = torch.from_numpy(np.array([game.look(s, len(history) % 2)]).view(np.float32))
+        above = net.above(view.reshape(1, -1)[:, 5:])
+        assert above[0].nonzero().reshape(-1).tolist() == game.legal(s)
+
+
+# On a GPU ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.gpu
+@WAYS
+def test_the_same_code_learns_on_a_gpu(told):
+    small = replace(told, **({"steps": 5} if told is PUBLISHED else {"plays": 5, "lessons": 5}))
+    here, there = begun(small), begun(small, "cuda")
+    assert here.iterate(1, silent).keys() == there.iterate(1, silent).keys()
+    assert all(p.device.type == "cuda" for p in there.average.parameters())
+    for ours, theirs in zip(here.average.parameters(), there.average.parameters(), strict=True):
+        assert ours.shape == theirs.shape and torch.isfinite(theirs).all()
