@@ -303,11 +303,10 @@ def mcts(
 CHAMPIONS = Path(__file__).parent / "champions"
 
 
-VALUE_NETS = dict.fromkeys(("comp_bilin", "bilinear", "concat"), ("dice", "sides", "variant"))
-"""Kinds of networks that judge what an action leads to, and the game's options that they are for.
-
-All others say which action to take, and shapes are enough to know whether they fit.
-"""
+VALUE_NETS = ("comp_bilin", "bilinear", "concat")
+"""Kinds of networks that judge what an action leads to. All others say which action to take."""
+MADE_FOR = dict.fromkeys((*VALUE_NETS, "hand_policy"), ("dice", "sides", "variant"))
+"""The options of the game that a kind of network is for. For others the shapes are enough."""
 
 
 @register("net")
@@ -331,7 +330,7 @@ def net(
 
     weights, theirs = _loaded(path, game)
     kind = next(kind for kind, (_, made) in NETS.items() if type(weights) is made)
-    _check_game(path, theirs, game, VALUE_NETS.get(kind, ()))
+    _check_game(path, theirs, game, MADE_FOR.get(kind, ()))
     count, told = whole("sims", sims), {"mode": mode, "temperature": temperature, "sims": sims}
     name = _named(name or f"net:{Path(path).name}", {**told, "threshold": threshold})
     if kind in VALUE_NETS and count:

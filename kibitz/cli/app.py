@@ -1,0 +1,146 @@
+"""What all commands share: the program, how options are told, where is printed, and errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from .. import __version__
+
+app = typer.Typer(
+    help="Plays, learns and analyses tabletop games with dice, cards and hidden hands.",
+    epilog="Begin with: kibitz games, then kibitz play liars_dice",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+bench_app = typer.Typer(help="Measure speed, as ratios within one run.", no_args_is_help=True)
+app.add_typer(bench_app, name="bench")
+out = Console()
+err = Console(stderr=True)
+
+
+def game_names(incomplete: str) -> list[str]:
+    from ..games import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
+GameName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME",
+        help="A game's name, or the path of your own game file.",
+        autocompletion=game_names,
+    ),
+]
+OptionTexts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option", "-o", metavar="NAME=VALUE", help="An option of the game; may be repeated."
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same result.")]
+Device = Annotated[
+    Literal["cpu", "cuda"], typer.Option("--device", help="cuda takes a GPU in as well.")
+]
+
+
+def main() -> None:
+    """Run a command; whatever a person can mend is one sentence and status 2."""
+    try:
+        app()
+    except (ValueError, OSError) as error:
+        from ..game import GameError
+
+        if isinstance(error, (GameError, OSError)):
+            told = escape(str(error))  # names in a file may look like markup
+            err.print(f"[red]kibitz:[/red] {told}", highlight=False, soft_wrap=True)
+            sys.exit(2)
+        raise
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def print_json(told: Any) -> None:
+    print(json.dumps(told, indent=2))
+
+
+def options_of(texts: list[str] | None) -> dict[str, str]:
+    options = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"{text!r} should be NAME=VALUE, such as dice=4,5")
+        options[name.strip()] = value.strip()
+    return options
+
+
+def load_game(name: str, texts: list[str] | None) -> Any:
+    from ..games import load
+
+    return load(name, **options_of(texts))
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"kibitz {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+class Watch:
+    """A progress bar on the error stream, which appears only where somebody watches."""
+
+    def __init__(self, total: int, quiet: bool = False) -> None:
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            BarColumn(),
+            MofNCompleteColumn(),
+            TimeRemainingColumn(),
+            TextColumn("{task.description}"),
+        )
+        self.bar = Progress(
+            *columns, console=err, transient=True, disable=quiet or not err.is_terminal
+        )
+        self.task = self.bar.add_task("", total=total)
+
+    def __enter__(self) -> Callable[[int, str], None]:
+        self.bar.start()
+        return lambda done, told: self.bar.update(self.task, completed=done, description=told)
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+
+def one_torch_thread() -> None:
+    """Each lane of a search evaluates on a thread of its own."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def or_none(figure: float | None, form: str) -> str:
+    return "-" if figure is None else format(figure, form)

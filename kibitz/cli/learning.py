@@ -1,0 +1,125 @@
+"""Commands that train players and exchange networks, and the demonstration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .app import Device, GameName, OptionTexts, Seed, Watch, app, one_torch_thread, options_of, out
+from .strength import one_line
+
+# Learning ---------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz train beasty_bar --recipe demo --out runs/first")
+def train(
+    name: GameName,
+    out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")],
+    which: Annotated[str, typer.Option("--recipe", help="Which recipe of the game.")] = "default",
+    device: Device = "cpu",
+    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    option: OptionTexts = None,
+    seed: Seed = 0,
+) -> None:
+    """Train a player by self-play. Kill it whenever you like; --resume goes on to the same end."""
+    from dataclasses import replace
+
+    from ..recipes import recipe
+    from ..train.report import line
+    from ..train.run import Run
+
+    one_torch_thread()
+    told = recipe(name, which)
+    told = replace(told, options={**told.options, **options_of(option)})
+    run = Run(told, out_folder, device=device, seed=seed, resume=resume)
+    with Watch(told.iterations) as moved:
+
+        def stage(what: str, done: int, of: int) -> None:
+            moved(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
+
+        run.train(
+            seconds=None if minutes is None else 60 * minutes,
+            progress=lambda row: out.print(line(row), highlight=False, soft_wrap=True),
+            stage=stage,
+        )
+    player = out_folder / "player.safetensors"
+    run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
+    mode = "" if told.mode == "argmax" else f",mode={told.mode}"
+    options = (f" -o {key}={option_text(value)}" for key, value in told.options.items())
+    out.print(
+        f"Play it: kibitz play {name} --against net:{player}{mode}{''.join(options)}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def option_text(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+@app.command("import", epilog="Example: kibitz import model_45_joker.onnx net.safetensors")
+def import_(
+    file: Annotated[Path, typer.Argument(metavar="FILE.onnx", help="A network of Liar's Dice.")],
+    out_file: Annotated[
+        Path, typer.Argument(metavar="OUT.safetensors", help="The checkpoint to write.")
+    ],
+    option: OptionTexts = None,
+) -> None:
+    """Take in a network from an ONNX file; say dice=4,5 or dice=5,4 where the file does not."""
+    from ..adapters.exchange import take_in
+
+    game = take_in(file, out_file, **options_of(option))
+    told = f"-o dice={','.join(map(str, game.describe()['options']['dice']))}"
+    out.print(
+        f"Play it: kibitz play {game.name} --against net:{out_file} {told}",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+@app.command(epilog="Example: kibitz export net.safetensors net.onnx --batched")
+def export(
+    file: Annotated[Path, typer.Argument(metavar="FILE.safetensors", help="A checkpoint.")],
+    out_file: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="The file to write.")],
+    batched: Annotated[
+        bool, typer.Option("--batched", help="Take any number of rows, not a single one.")
+    ] = False,
+) -> None:
+    """Hand out a network as an ONNX file, for runtimes that know nothing of torch."""
+    from ..adapters.exchange import hand_out
+
+    hand_out(file, out_file, batched=batched)
+
+
+# The demonstration ------------------------------------------------------------------------------
+
+DEMO = Path("runs/demo")
+
+
+@app.command()
+def demo() -> None:
+    """Train a player of Liar's Dice for about a minute, and see what has become of it."""
+    from ..arena.exploitability import exploit
+    from ..arena.match import match
+    from ..games import load
+    from ..recipes import recipe
+
+    told = recipe("liars_dice", "demo")
+    out.rule("Liar's Dice with one die each: training for about a minute")
+    train("liars_dice", DEMO, "demo", resume=(DEMO / "run.json").exists())
+    game, trained = load("liars_dice", **told.options), f"net:{DEMO}/player.safetensors,mode=sample"
+    out.rule("Matches over the same deals with seats exchanged")
+    for other in told.baselines:
+        out.print(one_line(match(game, trained, other, games=4000)), highlight=False)
+    out.rule("What a perfect opponent would win against it, exactly")
+    for who in (*told.baselines, trained):
+        lost = exploit(game, who).response.exploitability
+        out.print(f"{lost:.3f} points a game against {who}", highlight=False, soft_wrap=True)
+    out.print(
+        f"\nNow you: [bold].venv/bin/kibitz play liars_dice --against {trained} -o dice=1,1[/bold]"
+        "\nor against five dice and a stranger: [bold].venv/bin/kibitz play liars_dice[/bold]",
+        soft_wrap=True,
+    )

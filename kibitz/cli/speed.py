@@ -1,0 +1,110 @@
+"""Commands that measure speed."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table as Grid
+
+from .app import (
+    Device,
+    GameName,
+    Json,
+    OptionTexts,
+    bench_app,
+    err,
+    one_torch_thread,
+    options_of,
+    or_none,
+    out,
+    print_json,
+)
+
+# Speed ------------------------------------------------------------------------------------------
+
+
+@bench_app.command("rules", epilog="Example: kibitz bench rules liars_dice --device cuda --json")
+def bench_rules(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    players: Annotated[
+        tuple[str, str], typer.Option(help="Players of the game's own, for whole games a second.")
+    ] = ("random", "random"),
+    as_json: Json = False,
+) -> None:
+    """Random plies a second: one thread, all threads, the GPU, and against OpenSpiel."""
+    from ..bench import bench_rules as measured
+
+    with err.status("measuring ..."):
+        result = measured(name, options_of(option), device, players)
+    if as_json:
+        print_json(result.as_json())
+        return
+    rows = {
+        "plies/s, one thread": f"{result.plies_per_s_1:,.0f}",
+        f"plies/s, {result.threads} threads": f"{result.plies_per_s_all:,.0f}",
+        "times one thread": f"{result.scaling:.2f}",
+        f"whole games/s, {' against '.join(players)}, one thread": f"{result.games_per_s_1:,.0f}",
+        "views/s, one thread": f"{result.views_per_s_1:,.0f}",
+        "times OpenSpiel from Python": or_none(result.ratio_openspiel, ".0f"),
+        "seconds to the first ply, cold cache": f"{result.compile_s:.1f}",
+        "seconds to the first ply, warm cache": f"{result.cached_start_s:.2f}",
+        "plies/s, GPU, one ply a launch": or_none(result.plies_per_s_gpu, ",.0f"),
+        "whole games/s, GPU": or_none(result.games_per_s_gpu, ",.0f"),
+        "views/s into a torch tensor, GPU": or_none(result.views_per_s_gpu, ",.0f"),
+    }
+    grid = Grid.grid(padding=(0, 2))
+    for what, figure in rows.items():
+        grid.add_row(what, figure)
+    out.print(grid)
+
+
+@bench_app.command("search", epilog="Example: kibitz bench search beasty_bar --trees 256")
+def bench_search(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    trees: Annotated[int, typer.Option(min=1, help="Trees searched in lockstep.")] = 256,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulations a tree.")] = 16,
+    eager: Annotated[bool, typer.Option("--eager", help="On a GPU: plain torch.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Simulations a second with the game's network, and the network's own speed beside it.
+
+    On a GPU thousands of trees are needed: --device cuda --trees 65536 --simulations 64.
+    """
+    from ..bench import bench_search as measured
+
+    one_torch_thread()
+    with err.status("measuring ..."):
+        result = measured(name, options_of(option), device, trees, simulations, eager)
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("simulations/s with the network", or_none(result.simulations_per_s, ",.0f"))
+    grid.add_row("evaluations/s of the network alone", or_none(result.evaluations_per_s, ",.0f"))
+    grid.add_row("ratio", or_none(result.ratio, ".2f"))
+    grid.add_row("simulations/s with rollouts", f"{result.rollouts_per_s:,.0f}")
+    grid.add_row("the same on one thread", or_none(result.rollouts_per_s_1, ",.0f"))
+    out.print(grid)
+
+
+@bench_app.command("net", epilog="Example: kibitz bench net beasty_bar")
+def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> None:
+    """The network of a game: milliseconds for one view, and views a second by batch."""
+    from ..bench import bench_net as measured
+
+    one_torch_thread()
+    with err.status("measuring ..."):
+        result = measured(name, device)
+    if as_json:
+        print_json(result)
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("one view", f"{result['latency_ms']:.2f} ms")
+    for size, speed in result["views_per_s"].items():
+        grid.add_row(f"batches of {size}", f"{speed:,.0f} views/s")
+    out.print(grid)

@@ -1,0 +1,127 @@
+"""Commands about strength: matches, ratings, and what a perfect opponent would win."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+
+from .app import (
+    GameName,
+    Json,
+    OptionTexts,
+    Seed,
+    Watch,
+    app,
+    load_game,
+    one_torch_thread,
+    out,
+    print_json,
+)
+
+# Strength ---------------------------------------------------------------------------------------
+
+
+@app.command(
+    "match",
+    epilog="Example: kibitz match liars_dice honest threshold --games 8000 --save results.sqlite",
+)
+def match_(
+    name: GameName,
+    players: Annotated[
+        list[str], typer.Argument(help="Two players or more; see kibitz games GAME.")
+    ],
+    games: Annotated[int, typer.Option(help="Games in all: 2000 are 1000 pairs.")] = 2000,
+    option: OptionTexts = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(help="Keep results in this SQLite file, and go on where it stopped."),
+    ] = None,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Play a match over the same deals with seats exchanged; the win rate of the first player."""
+    from ..arena.match import match
+    from ..arena.rating import saved_match
+
+    game = load_game(name, option)
+    with Watch(games, quiet=as_json) as moved:
+        settings: dict[str, Any] = {"games": games, "seed": seed}
+        settings["progress"] = lambda now: moved(now.games, one_line(now))
+        if save is not None:
+            result = saved_match(save, game, *players, **settings)
+        else:
+            result = match(game, *players, **settings)
+    if as_json:
+        print_json(result.as_json())
+        return
+    out.print(f"{one_line(result)}; {result.games} games, {result.draws} draws", highlight=False)
+    seats = ", ".join(f"seat {k} {rate:.1%}" for k, rate in enumerate(result.by_seat))
+    out.print(f"by seat: {seats}; mean score {result.mean_score:+.4f}", highlight=False)
+
+
+def one_line(result: Any) -> str:
+    others = ", ".join(result.players[1:])
+    sure = f"95 % interval {result.low:.1%} to {result.high:.1%}"
+    rate = f"{result.win_rate:.1%} ({sure}), Elo {result.elo:+.0f}"
+    return f"{result.players[0]} against {others}: {rate}"
+
+
+@app.command(epilog="Example: kibitz ratings results.sqlite")
+def ratings(
+    file: Annotated[Path, typer.Argument(help="Results kept by kibitz match --save.")],
+    game: Annotated[str | None, typer.Option(help="Only this game.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Elo ratings of everybody in a file of results; the players of a game average 0."""
+    from ..arena.rating import ratings as rated
+
+    found = rated(file, game)
+    if as_json:
+        print_json({title: [vars(r) for r in rows] for title, rows in found.items()})
+        return
+    for title, rows in found.items():
+        grid = Grid(title=title, title_justify="left")
+        for column in ("player", "Elo", "±", "games"):
+            grid.add_column(column, justify="left" if column == "player" else "right")
+        for r in rows:
+            grid.add_row(r.player, f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}")
+        out.print(grid)
+
+
+@app.command(epilog="Example: kibitz exploit liars_dice honest -o dice=1,2 --solve 200")
+def exploit(
+    name: GameName,
+    player: Annotated[str, typer.Argument(help="Who is looked through; see kibitz games GAME.")],
+    option: OptionTexts = None,
+    solve: Annotated[
+        int, typer.Option(min=0, help="Bracket the game's value by so many iterations, too.")
+    ] = 0,
+    as_json: Json = False,
+) -> None:
+    """How much a perfect opponent wins from a player; exact, for small games."""
+    from ..arena.exploitability import exploit as looked_through
+
+    one_torch_thread()
+    game = load_game(name, option)
+    with Watch(100, quiet=as_json) as moved:
+        result = looked_through(
+            game, player, solve, progress=lambda done, told: moved(int(100 * done), told)
+        )
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    for seat, (best, value) in enumerate(
+        zip(result.response.best, result.response.values, strict=True)
+    ):
+        grid.add_row(f"seat {seat}", f"best response {best:+.5f}", f"self-play {value:+.5f}")
+    out.print(grid)
+    told = f"{result.player}: exploitability {result.response.exploitability:.5f} points a game"
+    out.print(f"{told} (NashConv {result.response.nash_conv:.5f})", highlight=False)
+    if result.solved is not None:
+        low, high = result.solved.bracket
+        told = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"
+        out.print(f"value of the game for seat 0 {told}", highlight=False)

@@ -1,0 +1,202 @@
+"""Commands for the table: what games there are, whether they keep their promises, playing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table as Grid
+
+from .app import (
+    Device,
+    GameName,
+    Json,
+    OptionTexts,
+    Seed,
+    app,
+    game_names,
+    load_game,
+    options_of,
+    out,
+    print_json,
+)
+
+# What there is ----------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz games liars_dice")
+def games(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[GAME]", help="One game, with its options.", autocompletion=game_names
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """List the games, or tell about one: its options, presets and players."""
+    from ..games import names, summary
+
+    if name is not None:
+        _tell_game(name, as_json)
+        return
+    listed = {each: summary(each) for each in names()}
+    if as_json:
+        print_json(listed)
+        return
+    grid = Grid.grid(padding=(0, 2))
+    for each, told in listed.items():
+        grid.add_row(f"[bold]{each}[/bold]", told.partition(": ")[2] or told)
+    out.print(grid)
+
+
+def _tell_game(name: str, as_json: bool) -> None:
+    from ..games import load, module
+    from ..players import names
+
+    game = load(name)
+    told = {
+        **game.describe(),
+        "seats": game.seats,
+        "players": names(game),
+        "presets": dict(game.presets),
+    }
+    if as_json:
+        print_json(told)
+        return
+    for paragraph in (module(name).__doc__ or game.name).strip().split("\n\n"):
+        out.print(" ".join(paragraph.split()) + "\n", highlight=False, markup=False)
+    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their defaults:")
+    grid = Grid.grid(padding=(0, 2))
+    for option, default in told["options"].items():
+        shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default).lower()
+        grid.add_row(f"  {option}={shown}", type(game.options).help(option))
+    out.print(grid)
+    if game.presets:
+        out.print("[bold]Presets[/bold] (--option preset=NAME): " + ", ".join(game.presets))
+    out.print("[bold]Players[/bold]: " + ", ".join(told["players"]))
+
+
+# Proof ------------------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz check ./my_game.py")
+def check(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer games.")] = False,
+    write_playthrough: Annotated[
+        Path | None, typer.Option(help="Record one game to this file instead, for the tests.")
+    ] = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Hold a game to the contract: every promise, with what broke it."""
+    from ..contract import check as promises
+    from ..contract import playthrough
+
+    if write_playthrough is not None:
+        write_playthrough.write_text(playthrough(load_game(name, option), seed), encoding="utf-8")
+        return
+    settings: dict[str, Any] = {"games": 20} if quick else {}
+    results = []
+    for result in promises(name, options=options_of(option), seed=seed, device=device, **settings):
+        results.append(result)
+        if not as_json:
+            out.print(f"{_mark(result)} {result.promise} [dim]{result.seconds:.1f} s[/dim]")
+            if result.message:
+                out.print(f"       {result.message}", highlight=False, markup=False)
+    broken = [r for r in results if not r.passed]
+    tried = [r for r in results if not (r.passed and r.message)]
+    if as_json:
+        print_json({"game": name, "passed": not broken, "promises": [vars(r) for r in results]})
+    else:
+        untried = f", {len(results) - len(tried)} not tried" if len(tried) < len(results) else ""
+        out.print(f"{len(tried) - len(broken)} of {len(tried)} promises kept{untried}")
+    raise typer.Exit(1 if broken else 0)
+
+
+def _mark(result: Any) -> str:
+    if not result.passed:
+        return "[red]BROKEN[/red]"
+    return "[yellow]not   [/yellow]" if result.message else "[green]kept  [/green]"
+
+
+# At the table -----------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: kibitz play liars_dice --against threshold --option dice=3,3")
+def play(
+    name: GameName,
+    against: Annotated[
+        list[str] | None, typer.Option("--against", "-a", help="The other players, in seat order.")
+    ] = None,
+    option: OptionTexts = None,
+    seat: Annotated[int, typer.Option(help="Where you sit.")] = 0,
+    hint: Annotated[str | None, typer.Option(help="Who gives hints.")] = None,
+    save: Annotated[
+        Path | None, typer.Option(help="Write the record of the game to this file.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Deals to repeat; random otherwise.")
+    ] = None,
+) -> None:
+    """Play a game in the terminal against players of your choice."""
+    import secrets
+
+    from ..players import player
+    from ..terminal import LeftTheTable, Person, play_game
+
+    game = load_game(name, option)
+    strongest = next(iter(game.players), "random")
+    others = [player(text, game) for text in against or [strongest] * (game.seats - 1)]
+    if len(others) != game.seats - 1:
+        raise typer.BadParameter(
+            f"{game.name} needs {game.seats - 1} other players, not {len(others)}"
+        )
+    person = Person(out, player(hint or strongest, game), out.input)
+    try:
+        tables = play_game(
+            game, person, others, seat, secrets.randbits(32) if seed is None else seed
+        )
+    except LeftTheTable:
+        out.print("You left the table.")
+        return
+    for k, table in enumerate(tables if save else []):
+        assert save is not None
+        file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
+        table.save(file)
+        out.print(f"Saved: kibitz replay {name} {file}", highlight=False)
+
+
+@app.command(epilog="Example: kibitz replay liars_dice game.txt --ply 3")
+def replay(
+    name: GameName,
+    file: Annotated[Path, typer.Argument(help="A record written by kibitz.")],
+    ply: Annotated[int | None, typer.Option(help="Stop before this decision.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show a recorded game, or the position before one of its decisions."""
+    from ..arena.table import recorded_options, replay
+    from ..games import load
+
+    text = file.read_text(encoding="utf-8")
+    table = replay(load(name, **recorded_options(text)), text, ply)
+    if as_json:
+        events = [{"seat": e.seat, "action": e.action, "text": e.text} for e in table.events]
+        told = {"position": table.text(), "turn": table.turn, "events": events}
+        print_json(
+            {**told, "choices": table.choices, "scores": table.scores if table.over else None}
+        )
+        return
+    for event in table.events:
+        who = "chance" if event.seat < 0 else f"seat {event.seat}"
+        out.print(f"{who:>7}  {event.text}", highlight=False)
+    out.print(f"\n{table.text()}", highlight=False)
+    out.print(
+        f"scores {table.scores}"
+        if table.over
+        else f"seat {table.turn} to move: {', '.join(table.choices)}"
+    )
