@@ -273,7 +273,7 @@ def bench_search(
     settings = Settings(simulations=simulations)
     rolled = _rollouts_per_s(batch, settings, None)
     single = _rollouts_per_s(batch, settings, 1) if device == "cpu" else None
-    evaluator = recipe_evaluator(game.name, device, eager)
+    evaluator = recipe_evaluator(game, device, eager)
     searched = alone = None
     if evaluator is not None:
         search = Search(game, trees, settings, evaluator=evaluator, device=device)
@@ -329,22 +329,20 @@ def _best_of(work: Callable[[], object], device: Any, times: int = 3) -> float:
     return min(took)
 
 
-def recipe_evaluator(game: str, device: str, eager: bool = False) -> Any:
+def recipe_evaluator(game: Game, device: str, eager: bool = False) -> Any:
     """The network of a game's recipe, untrained: weights do not change its speed."""
-    from .nets import NETS
     from .nets.evaluate import NetEvaluator
     from .recipes import names, recipe
 
-    if game not in names():
+    if game.name not in names():
         return None
-    told = recipe(game)
-    config, net = NETS[told.net]
-    return NetEvaluator(net(config(**told.config)), device, eager=eager)
+    return NetEvaluator(recipe(game.name).network(game, 0), device, eager=eager)
 
 
 def bench_net(name: str, device: str) -> dict[str, Any]:
     """Milliseconds for one view, and views a second by batch."""
-    game, evaluator = load(name), recipe_evaluator(name, device)
+    game = load(name)
+    evaluator = recipe_evaluator(game, device)
     if evaluator is None:
         raise GameError(f"{name} has no recipe, so no network of its own")
     sizes = (1, 16, 64, 256, 1024) + ((4096, 16384, 32768) if device == "cuda" else ())
@@ -352,7 +350,55 @@ def bench_net(name: str, device: str) -> dict[str, Any]:
     for size in sizes:
         told["views_per_s"][size] = _views_per_s(game, evaluator, device, size)
     told["latency_ms"] = 1000 / told["views_per_s"][1]
+    if "priv" in (game.view.names or ()):
+        told["decision_us"] = decision_us(game)
     return told
+
+
+def decision_us(game: Game) -> dict[str, float]:
+    """Microseconds a network of values needs to look at all that can follow, on one core.
+
+    opening: at the first decision, where most can; game: the mean over played games.
+    """
+    from .nets.bilinear import CompBilinConfig, NetCompBilin, OneTable
+
+    priv, pub = (game.view[name].shape[0] for name in ("priv", "pub"))
+    judge = OneTable(NetCompBilin(CompBilinConfig(priv, pub)))
+    tables = [_decisions(game, seed) for seed in range(20)]
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})  # the libraries of NumPy would take more than one
+    try:
+        return {
+            "opening": _microseconds(judge, [table[0] for table in tables]),
+            "game": _microseconds(judge, [each for table in tables for each in table]),
+        }
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
+def _decisions(game: Game, seed: int) -> list[tuple[Any, Any]]:
+    """The views and legal actions of a game between players that come with it."""
+    from .arena.table import Table
+    from .players import player
+
+    table, met = Table(game, seed=seed), []
+    players = [player(name, game) for name in list(game.players)[: game.seats]]
+    while not table.over:
+        sight = table.sight()
+        met.append((sight.views[0], np.array(sight.actions[0])))
+        table.play(table.ask(players[table.turn]))
+    return met
+
+
+def _microseconds(judge: Any, decisions: list[tuple[Any, Any]]) -> float:
+    """The mean over decisions, each at its best of some times: the rest is disturbance."""
+    for each in decisions:
+        judge(*each)
+    took = [
+        min(_seconds(lambda: judge(*each)) for _ in range(2 * REPEATS))  # noqa: B023
+        for each in decisions
+    ]
+    return 1e6 * sum(took) / len(took)
 
 
 def _views_per_s(game: Game, evaluator: Any, device: str, size: int) -> float:

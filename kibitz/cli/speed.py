@@ -107,4 +107,6 @@ def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> 
     grid.add_row("one view", f"{result['latency_ms']:.2f} ms")
     for size, speed in result["views_per_s"].items():
         grid.add_row(f"batches of {size}", f"{speed:,.0f} views/s")
+    for what, took in result.get("decision_us", {}).items():
+        grid.add_row(f"a decision by values, {what}", f"{took:.0f} microseconds")
     out.print(grid)
