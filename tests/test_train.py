@@ -27,7 +27,7 @@ from kibitz.train import folder as folders
 from kibitz.train.folder import RunError, RunFolder
 from kibitz.train.league import League
 from kibitz.train.learner import Lessons
-from kibitz.train.loop import Run
+from kibitz.train.run import Run
 from kibitz.train.replay import Positions, Replay
 
 TINY = replace(
@@ -52,7 +52,7 @@ torch.set_num_threads(1)
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from test_train import TINY
-from kibitz.train.loop import Run
+from kibitz.train.run import Run
 folder = Path(sys.argv[1])
 Run(TINY, folder, seed=3, resume=(folder / "run.json").exists()).train()
 """

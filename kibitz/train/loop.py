@@ -17,10 +17,8 @@ from ..search.mcts import Settings
 from .folder import RunFolder
 from .learner import Learner, Lessons
 from .replay import Positions, Replay
-from .run import Run, Stage, Training
+from .run import Stage, Training
 from .selfplay import SelfPlay
-
-__all__ = ["Circle", "Recipe", "Run"]
 
 
 @dataclass(frozen=True, kw_only=True)
