@@ -27,8 +27,8 @@ from kibitz.train import folder as folders
 from kibitz.train.folder import RunError, RunFolder
 from kibitz.train.league import League
 from kibitz.train.learner import Lessons
-from kibitz.train.run import Run
 from kibitz.train.replay import Positions, Replay
+from kibitz.train.run import Run
 
 TINY = replace(
     recipe("beasty_bar", "demo"),
