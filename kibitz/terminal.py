@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from rich.columns import Columns
 from rich.console import Console
 from rich.panel import Panel
-from rich.table import Table as Grid
+from rich.text import Text
 
 from .arena.table import Table
 from .game import Game, GameError
@@ -31,7 +32,7 @@ class Person:
         """Show the table, then ask until there is an action that can be played."""
         seat = table.turn
         self.console.print(Panel(table.seen(seat), title=f"{table.game.name}, seat {seat}"))
-        self.console.print(actions_grid(table.choices))
+        self.console.print(in_columns(table.choices))
         while True:
             try:
                 text = self.ask("Your move: ").strip()
@@ -45,7 +46,7 @@ class Person:
             case "":
                 self.console.print(HELP)
             case "?" | "help":
-                self.console.print(actions_grid(table.choices))
+                self.console.print(in_columns(table.choices))
             case "quit" | "exit" | "q":
                 raise LeftTheTable
             case "hint":
@@ -60,13 +61,9 @@ class Person:
         return False
 
 
-def actions_grid(choices: Sequence[str]) -> Grid:
-    """The legal actions in as many columns as they fill nicely."""
-    columns = min(10, len(choices))
-    grid = Grid.grid(padding=(0, 2))
-    for start in range(0, len(choices), columns):
-        grid.add_row(*choices[start : start + columns])
-    return grid
+def in_columns(choices: Sequence[str]) -> Columns:
+    """The legal actions in as many columns as find room."""
+    return Columns([Text(choice) for choice in choices], padding=(0, 2))
 
 
 def play_game(
