@@ -13,7 +13,7 @@ from .strength import one_line
 # Learning ---------------------------------------------------------------------------------------
 
 
-@app.command(epilog="Example: kibitz train beasty_bar --recipe demo --out runs/first")
+@app.command(epilog="Example: kibitz train liars_dice --out runs/first")
 def train(
     name: GameName,
     out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")],

@@ -1,6 +1,7 @@
 """Beasty Bar: the zone network, information-set search with a Gumbel root, self-play.
 
-`default` is for a GPU and made the champion; `demo` learns something in a minute on two cores.
+`default` is for a GPU and made the champion's first part; `demo` is small enough to watch on two
+cores and learns little: see why.md on what rollouts teach.
 """
 
 from __future__ import annotations
