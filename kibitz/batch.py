@@ -41,7 +41,8 @@ from .game import (
 
 Array = Any  # a NumPy array, a device array, or anything that shares its memory with one
 
-BLOCK = 128  # GPU threads a block
+BLOCK, WARP = 128, 32  # GPU threads a block, for many games and for few
+FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
 LEGAL, NOT_LEGAL, NOT_YOUR_MOVE = 0, 1, 2  # what `check_all` reports
 
 
@@ -247,8 +248,9 @@ class Gpu:
 
     def run(self, function: Function, size: int, *arrays: Any) -> None:
         _prepare_rules_for_cuda()
-        blocks = (size + BLOCK - 1) // BLOCK
-        _launcher(function)[blocks, BLOCK, self.stream](size, *arrays)
+        threads = WARP if size <= FEW else BLOCK
+        blocks = (size + threads - 1) // threads
+        _launcher(function)[blocks, threads, self.stream](size, *arrays)
 
     launch = run
 

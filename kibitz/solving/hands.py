@@ -8,6 +8,7 @@ have made these bids knows exactly what a call is worth to every hand.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,44 +22,44 @@ from ..search.sequences import deals, table_of
 
 
 class Hands:
-    """The hands of both seats, how likely they are, and what a called bid is worth to them."""
+    """The hands of both seats, how likely they are, and what a called bid is worth to them.
+
+    Hands are in the order of what a network sees of them, so equal hands of different seats, or at
+    tables of different sizes, have the same number.
+    """
 
     def __init__(self, game: Game, device: str) -> None:
         self.game, self.device = game, device
         states, likely = deals(game)
         self.bids, self.call = _rungs(game, states[0])
-        names = [table_of(game, states).known(np.full(len(states), seat)) for seat in range(2)]
-        hands = [np.unique(name, return_inverse=True)[1].reshape(-1) for name in names]
-        sizes = [int(hand.max()) + 1 for hand in hands]
-        deal = np.zeros(sizes, game.state)
-        deal[hands[0], hands[1]] = states
+        seen = [_privs(game, states, seat) for seat in range(2)]
+        privs, hands = zip(*map(_numbered, seen), strict=True)
         odds = [np.bincount(hand, likely) for hand in hands]
-        together = np.zeros(sizes)
-        np.add.at(together, tuple(hands), likely)
+        together = np.zeros([len(each) for each in odds])
+        np.add.at(together, hands, likely)
         if not np.allclose(together, np.outer(*odds), atol=1e-12):
             raise GameError(f"{game.name}: what one seat holds tells about the other's hand")
+        self.deal = np.zeros(together.shape, game.state)
+        self.deal[hands[0], hands[1]] = states
         self.odds = [self._tensor(each) for each in odds]
-        self.privs = [self._privs(deal[:, 0], 0), self._privs(deal[0], 1)]
-        self.gains = self._tensor(np.stack([self._gains(deal, bid) for bid in self.bids], 1))
+        self.privs = [self._tensor(each) for each in privs]
         self.biddable = torch.zeros(game.num_actions, dtype=torch.bool, device=device)
         self.biddable[self.bids] = True
         self.rung = torch.zeros(game.num_actions, dtype=torch.long, device=device)
         self.rung[self.bids] = torch.arange(len(self.bids), device=device)
 
-    def _privs(self, states: Any, seat: int) -> Tensor:
-        """What a network sees of a seat's hands. [hands, priv]"""
-        batch = Batch.of(self.game, np.ascontiguousarray(states), streams(0, "player", len(states)))
-        views = np.asarray(batch.observe(np.full(len(states), seat)))
-        return self._tensor(views[:, : self.game.view["priv"].shape[0]])
+    @cached_property
+    def gains(self) -> Tensor:
+        """What seat 0 gets when its bid is called. [hands, bids, hands]"""
+        return self._tensor(np.stack([self._gains(bid) for bid in self.bids], 1))
 
-    def _gains(self, deal: Any, bid: int) -> Any:
-        """What seat 0 gets when its bid is called. [hands, hands]"""
-        tables = table_of(self.game, deal.reshape(-1).copy())
+    def _gains(self, bid: int) -> Any:
+        tables = table_of(self.game, self.deal.reshape(-1).copy())
         for action in (bid, self.call):
             tables.play(np.full(tables.size, action), check=False)
         if not (tables.turns() == OVER).all():
             raise GameError(f"{self.game.name} does not end with a call")
-        return np.asarray(tables.scores())[:, 0].reshape(deal.shape)
+        return np.asarray(tables.scores())[:, 0].reshape(self.deal.shape)
 
     def _tensor(self, array: Any) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
@@ -81,6 +82,20 @@ class Hands:
         )
         mask[:, self.call] = last >= 0
         return mask
+
+
+def _privs(game: Game, states: Any, seat: int) -> Any:
+    """What a network sees of a seat's hands. [n, priv]"""
+    batch = Batch.of(game, np.ascontiguousarray(states), streams(0, "player", len(states)))
+    views = np.asarray(batch.observe(np.full(len(states), seat)))
+    return np.ascontiguousarray(views[:, : game.view["priv"].shape[0]])
+
+
+def _numbered(rows: Any) -> tuple[Any, Any]:
+    """The different rows in order, and of each row the number of its like."""
+    whole = rows.view(np.dtype((np.void, rows[0].nbytes))).reshape(-1)  # rows in a row: fast
+    _, first, numbers = np.unique(whole, return_index=True, return_inverse=True)
+    return rows[first], numbers.reshape(-1)
 
 
 def _rungs(game: Game, dealt: Any) -> tuple[list[int], int]:
