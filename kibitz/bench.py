@@ -27,6 +27,7 @@ CPU_GAMES = 4096
 GPU_GAMES = 1 << 20
 GPU_VIEWS = 1 << 31  # numbers of views at a time
 SECONDS = 0.4  # a measurement's length
+TABLES = {"cpu": (64, 1024), "cuda": (1024, 4096, 16384, 65536)}  # asked together, by device
 REPEATS = 5  # the best of these counts: everything that disturbs makes it slower
 
 
@@ -340,7 +341,10 @@ def recipe_evaluator(game: Game, device: str, eager: bool = False) -> Any:
 
 
 def bench_net(name: str, device: str) -> dict[str, Any]:
-    """Milliseconds for one view, and views a second by batch."""
+    """Milliseconds for one view, and views a second by batch.
+
+    Of games with networks of values also how long a decision takes, and actions judged a second.
+    """
     game = load(name)
     evaluator = recipe_evaluator(game, device)
     if evaluator is None:
@@ -351,29 +355,67 @@ def bench_net(name: str, device: str) -> dict[str, Any]:
         told["views_per_s"][size] = _views_per_s(game, evaluator, device, size)
     told["latency_ms"] = 1000 / told["views_per_s"][1]
     if "priv" in (game.view.names or ()):
-        told["decision_us"] = decision_us(game)
+        told["decision_us"] = decision_us(name)
+        speeds = {size: evaluations_per_s(game, device, size) for size in TABLES[device]}
+        told["evaluations_per_s_by_tables"] = speeds
+        told["evaluations_per_s"] = max(speeds.values())
     return told
 
 
-def decision_us(game: Game) -> dict[str, float]:
-    """Microseconds a network of values needs to look at all that can follow, on one core.
+def evaluations_per_s(game: Game, device: str, size: int) -> float:
+    """Actions a second that a network of values judges, at so many tables on the device."""
+    import torch
 
-    opening: at the first decision, where most can; game: the mean over played games.
-    """
-    from .nets.bilinear import CompBilinConfig, NetCompBilin, OneTable
+    from .nets.bilinear import ChildValues
+
+    batch = Batch(game, size, device=device, seed=1)
+    batch.wander(6)
+    _until_a_seat_moves(batch)
+    turns, (lists, counts) = batch.turns(), batch.actions()
+    views = torch.zeros(size, game.view_size, device=device)
+    batch.observe(turns, views)
+    legal, numbers = (torch.as_tensor(each, device=device) for each in (lists, counts))
+    inside = torch.arange(legal.shape[1], device=device) < numbers[:, None]
+    tables, actions = inside.nonzero()[:, 0], legal[inside].long()
+    judge = ChildValues(_value_net(game), device)
+    took = _best_of(lambda: judge.answer(views, tables, actions), batch.device)
+    return len(tables) / took
+
+
+def _value_net(game: Game) -> Any:
+    """NetCompBilin for a game's views, untrained."""
+    from .nets.bilinear import CompBilinConfig, NetCompBilin
 
     priv, pub = (game.view[name].shape[0] for name in ("priv", "pub"))
-    judge = OneTable(NetCompBilin(CompBilinConfig(priv, pub)))
+    return NetCompBilin(CompBilinConfig(priv, pub))
+
+
+def decision_us(name: str) -> dict[str, float]:
+    """Microseconds a network of values needs to look at all that can follow, on one core.
+
+    opening: at the first decision, where most can; game: the mean over played games. A process of
+    its own measures, because NumPy's libraries start their threads when they are loaded.
+    """
+    code = "import sys; from kibitz.bench import print_decision_us; print_decision_us(sys.argv[1])"
+    env = {**os.environ, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
+    command = [sys.executable, "-c", code, name]
+    done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE)
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+def print_decision_us(name: str) -> None:
+    """The same as JSON, with as many threads as this process has."""
+    from .nets.bilinear import OneTable
+
+    game = load(name)
+    judge = OneTable(_value_net(game))
     tables = [_decisions(game, seed) for seed in range(20)]
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(allowed)})  # the libraries of NumPy would take more than one
-    try:
-        return {
-            "opening": _microseconds(judge, [table[0] for table in tables]),
-            "game": _microseconds(judge, [each for table in tables for each in table]),
-        }
-    finally:
-        os.sched_setaffinity(0, allowed)
+    told = {
+        "opening": _microseconds(judge, [table[0] for table in tables]),
+        "game": _microseconds(judge, [each for table in tables for each in table]),
+    }
+    print(json.dumps(told))
 
 
 def _decisions(game: Game, seed: int) -> list[tuple[Any, Any]]:

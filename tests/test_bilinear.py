@@ -1,5 +1,6 @@
 """Value networks: their sizes, what they say, bad input, and how a move is chosen from values."""
 
+import copy
 import itertools
 import math
 
@@ -8,13 +9,13 @@ import pytest
 import torch
 from torch import nn
 
-from kibitz import games
+from kibitz import bench, games
 from kibitz.arena.match import match
 from kibitz.batch import Batch
 from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import liars_dice
-from kibitz.nets import load_net, save_net
+from kibitz.nets import bilinear, load_net, save_net
 from kibitz.nets.bilinear import (
     ChildValues,
     CompBilinConfig,
@@ -24,6 +25,7 @@ from kibitz.nets.bilinear import (
     NetConcat,
     OneTable,
     ValueConfig,
+    check_turns,
 )
 from kibitz.players import NetPlayer, PlayerError, Sight, ValuePlayer, player, regret_policy
 
@@ -203,28 +205,52 @@ def test_children_are_the_views_after_each_action(net):
     assert after == pytest.approx(evaluator.values(np.stack(expected)), abs=1e-6)
 
 
+def decisions(count):
+    """Views of the seats to move, and all their legal actions by table."""
+    states = some_states(FIVES, count)
+    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
+    return views, *np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
+
+
 def test_one_table_hears_the_same_as_many():
     evaluator = ChildValues(KINDS[0])
-    states = some_states(FIVES, 3)
-    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
-    tables, actions = np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
+    views, tables, actions = decisions(3)
     before, after = evaluator(views, tables, actions)
-    for i in range(len(states)):
+    for i in range(len(views)):
         mine = actions[tables == i]
         alone = evaluator(views[i : i + 1], np.zeros(len(mine), np.int64), mine)
         assert alone[0] == pytest.approx(before[i : i + 1], abs=1e-6)
         assert alone[1] == pytest.approx(after[tables == i], abs=1e-6)
 
 
-def test_an_answer_does_not_depend_on_how_many_others_ask():
-    evaluator = ChildValues(KINDS[0])
-    states = some_states(FIVES, 40)
-    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
-    tables, actions = np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
+def check_that_others_do_not_matter(evaluator):
+    views, tables, actions = decisions(110)
+    assert len(views) > evaluator.rows or len(tables) > evaluator.rows, "all fits into one part"
     everybody, few = evaluator(views, tables, actions), tables < 7
     some = evaluator(views[:7], tables[few], actions[few])
     assert np.array_equal(some[0], everybody[0][:7])
     assert np.array_equal(some[1], everybody[1][few])
+
+
+@each_net
+def test_an_answer_does_not_depend_on_how_many_others_ask(net):
+    check_that_others_do_not_matter(ChildValues(net))
+
+
+@each_net
+def test_tensors_are_answered_as_arrays_are(net):
+    asked = decisions(40)
+    told = ChildValues(net).answer(*map(torch.from_numpy, asked))
+    for there, here in zip(told, ChildValues(net)(*asked), strict=True):
+        assert np.array_equal(there.numpy(), here)
+
+
+@each_net
+def test_nothing_goes_back_to_the_host_before_the_answer(net):
+    """Tensors without numbers: whoever had to look at one would fail."""
+    shapes = [torch.from_numpy(each).to("meta") for each in decisions(40)]
+    before, after = ChildValues(copy.deepcopy(net), "meta").answer(*shapes)
+    assert (before.device.type, len(before), len(after)) == ("meta", len(shapes[0]), len(shapes[1]))
 
 
 def test_one_table_keeps_the_weights_it_was_made_with():
@@ -238,16 +264,81 @@ def test_one_table_keeps_the_weights_it_was_made_with():
     assert np.array_equal(quick(view, actions)[1], before) and before.any()
 
 
+# On a GPU -----------------------------------------------------------------------------------------
+
+
 @pytest.mark.gpu
 @each_net
 def test_a_gpu_hears_the_same(net):
-    states = some_states(FIVES, 40)
-    views = np.stack([FIVES.look(s, FIVES.turn(s)) for s in states])
-    tables, actions = np.array([(i, a) for i, s in enumerate(states) for a in FIVES.legal(s)]).T
-    twin = type(net)(net.config, seed=3)
-    told = ChildValues(twin, "cuda")(views, tables, actions)
-    for here, there in zip(ChildValues(net)(views, tables, actions), told, strict=True):
+    asked = decisions(40)
+    told = ChildValues(copy.deepcopy(net), "cuda")(*asked)
+    for here, there in zip(ChildValues(net)(*asked), told, strict=True):
         assert there == pytest.approx(here, abs=1e-5)
+
+
+@pytest.mark.gpu
+@each_net
+def test_on_a_gpu_others_do_not_matter_either(net):
+    evaluator = ChildValues(copy.deepcopy(net), "cuda")
+    evaluator.rows = 8192
+    check_that_others_do_not_matter(evaluator)
+
+
+@pytest.mark.gpu
+@pytest.mark.filterwarnings("ignore:Synchronization debug mode")
+@each_net
+def test_the_host_does_not_wait_for_the_gpu(net):
+    evaluator = ChildValues(copy.deepcopy(net), "cuda")
+    asked = [torch.from_numpy(each).cuda() for each in decisions(40)]
+    evaluator.answer(*asked)  # libraries may wait when they are first used
+    torch.cuda.set_sync_debug_mode("error")
+    try:
+        told = evaluator.answer(*asked)
+    finally:
+        torch.cuda.set_sync_debug_mode("default")
+    assert [len(each) for each in told] == [len(asked[0]), len(asked[1])]
+
+
+@pytest.mark.gpu
+@each_net
+def test_a_player_asks_the_device_it_was_told(net, saved):
+    game = FIVES.bind(dice=(4, 5))
+    here, there = (
+        player(f"net:{saved}/{type(net).__name__}.safetensors,device={device}", game)
+        for device in ("cpu", "cuda")
+    )
+    assert there.evaluator.device.type == "cuda"
+    table = sight(game, *some_states(game, 40))
+    (worth, policy), (same, alike) = here.judge(table), there.judge(table)
+    assert same == pytest.approx(worth, abs=1e-5)
+    assert np.isfinite(policy).all() and alike.shape == policy.shape
+
+
+# Its speed ----------------------------------------------------------------------------------------
+
+
+def test_what_is_measured_is_whole_decisions(monkeypatch):
+    asked = []
+
+    class Asked(ChildValues):
+        def answer(self, *given):
+            asked.append([each.numpy() for each in given])
+            return super().answer(*given)
+
+    monkeypatch.setattr(bilinear, "ChildValues", Asked)
+    assert 0 < bench.evaluations_per_s(FIVES, "cpu", 50) < 1e9
+    views, tables, actions = asked[0]
+    check_turns(KINDS[0].config, views)
+    made = views[:, 32:].reshape(50, 2, 62)[:, :, :60].any(1)
+    for i, bids in enumerate(made):
+        above = np.flatnonzero(bids)[-1] + 1 if bids.any() else 0
+        assert actions[tables == i].tolist() == [*range(above, 60), *([60] if bids.any() else [])]
+    assert len(views) == 50 and made.any(1).any()
+
+
+@pytest.mark.gpu
+def test_speed_is_measured_on_a_gpu():
+    assert bench.evaluations_per_s(FIVES, "cuda", 1024) > 0
 
 
 # Bad input ----------------------------------------------------------------------------------------
@@ -433,11 +524,18 @@ def test_every_kind_of_network_sits_down(net, mode, saved):
         ({"dice": (5, 5)}, "", "trained for view"),
         ({"dice": (4, 5)}, ",sims=20", "sims=20: .* tells values only"),
         ({"dice": (4, 5)}, ",threshold=x", "threshold is a number"),
+        ({"dice": (4, 5)}, ",device=tpu", "device=tpu: there are cpu and cuda"),
     ],
 )
 def test_a_network_of_another_table_does_not_sit_down(saved, options, more, told):
     with pytest.raises(PlayerError, match=told):
         player(f"net:{saved}/NetCompBilin.safetensors{more}", FIVES.bind(**options))
+
+
+def test_a_gpu_that_is_not_there_is_not_asked(saved, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(PlayerError, match="device=cuda: torch finds no GPU here"):
+        player(f"net:{saved}/NetCompBilin.safetensors,device=cuda", FIVES.bind(dice=(4, 5)))
 
 
 def test_rounds_with_other_dice_need_another_network(saved):

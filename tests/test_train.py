@@ -6,13 +6,11 @@ import errno
 import json
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import killing
 import numpy as np
 import pytest
 import torch
@@ -45,80 +43,33 @@ TINY = replace(
     baselines=("random",),
 )
 
-WORK = """
-import sys
-import torch
-torch.set_num_threads(1)
-sys.path.insert(0, sys.argv[2])
-from pathlib import Path
-from test_train import TINY
-from kibitz.train.run import Run
-folder = Path(sys.argv[1])
-Run(TINY, folder, seed=3, resume=(folder / "run.json").exists()).train()
-"""
-
-
-def work(path: Path) -> subprocess.Popen[bytes]:
-    here = str(Path(__file__).parent)
-    with (path.parent / f"{path.name}.log").open("wb") as log:
-        command = [sys.executable, "-c", WORK, str(path), here]
-        return subprocess.Popen(command, stderr=log)
+TOLD = "test_train.TINY"
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    path = tmp_path_factory.mktemp("undisturbed")
-    assert work(path).wait() == 0, (path.parent / f"{path.name}.log").read_text()
-    return path
-
-
-def weights(path: Path) -> dict[str, bytes]:
-    arrays, about = folders.read_tensors(RunFolder(path).checkpoints()[-1])
-    assert about["standing"]["iteration"] == TINY.iterations
-    return {name: array.tobytes() for name, array in arrays.items()}
-
-
-def killed_at(path: Path, moments: list[float]) -> int:
-    """Train, killing the process after so many seconds of each attempt; how often it died."""
-    died = 0
-    for moment in [*moments, None]:
-        process = work(path)
-        try:
-            process.wait(timeout=moment)
-        except subprocess.TimeoutExpired:
-            os.kill(process.pid, signal.SIGKILL)
-            died += 1
-        process.wait()
-    assert process.returncode == 0, (path.parent / f"{path.name}.log").read_text()
-    return died
-
-
-def whole_seconds(path: Path) -> float:
-    began = time.monotonic()
-    assert work(path).wait() == 0
-    return time.monotonic() - began
+    return killing.finished(TOLD, tmp_path_factory.mktemp("undisturbed"))
 
 
 def test_a_run_that_was_killed_ends_with_the_same_weights(undisturbed, tmp_path):
-    once = RunFolder(undisturbed).metrics()
-    start = whole_seconds(undisturbed)  # nothing is left to do: the time to start
-    training = once[-1]["seconds"]
-    died = killed_at(tmp_path / "run", [start + 0.3 * training, start + 0.3 * training])
-    assert died >= 1, "the test was too slow to kill it"
-    assert weights(tmp_path / "run") == weights(undisturbed)
-    again = RunFolder(tmp_path / "run").metrics()
+    half = killing.iteration_seconds(undisturbed) / 2
+    assert killing.killed_at(TOLD, tmp_path / "run", [(1, half), (2, half)]) == 2
+    assert killing.weights(tmp_path / "run") == killing.weights(undisturbed)
+    assert killing.reached(undisturbed) == TINY.iterations
+    once, again = (RunFolder(path).metrics() for path in (undisturbed, tmp_path / "run"))
     assert [row["loss_policy"] for row in again] == [row["loss_policy"] for row in once]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("attempt", range(10))
 def test_killing_at_random_moments_changes_nothing(undisturbed, tmp_path, attempt):
-    start = whole_seconds(undisturbed)
-    training = RunFolder(undisturbed).metrics()[-1]["seconds"]
+    began = time.monotonic()
+    killing.finished(TOLD, undisturbed)  # nothing is left to do: the time to start
+    start, training = time.monotonic() - began, RunFolder(undisturbed).metrics()[-1]["seconds"]
     dice = random.Random(attempt)
     moments = [start * dice.random() + 0.6 * training * dice.random() for _ in range(4)]
-    died = killed_at(tmp_path / "run", moments)
-    assert weights(tmp_path / "run") == weights(undisturbed)
+    died = killing.killed_at(TOLD, tmp_path / "run", [(0, moment) for moment in moments])
+    assert killing.weights(tmp_path / "run") == killing.weights(undisturbed)
     print(f"attempt {attempt}: killed {died} times at {[round(m, 2) for m in moments]} s, equal")
 
 

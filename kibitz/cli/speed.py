@@ -109,4 +109,8 @@ def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> 
         grid.add_row(f"batches of {size}", f"{speed:,.0f} views/s")
     for what, took in result.get("decision_us", {}).items():
         grid.add_row(f"a decision by values, {what}", f"{took:.0f} microseconds")
+    if "evaluations_per_s" in result:
+        grid.add_row(
+            "actions judged by values", f"{result['evaluations_per_s']:,.0f} evaluations/s"
+        )
     out.print(grid)

@@ -127,8 +127,9 @@ class RegretMethod:
     def _policy(self, views: Tensor, legal: Tensor) -> Tensor:
         tables, actions = legal.nonzero(as_tuple=True)
         after = torch.zeros(legal.shape, device=self.device)
-        after[tables, actions] = self.net.following(views)(tables, actions)
-        odds: Tensor = regret_policy(self.net(views), after, legal, self.recipe.explore)
+        before, *looked = self.net.look(views)
+        after[tables, actions] = self.net.following(*looked)(tables, actions)
+        odds: Tensor = regret_policy(before, after, legal, self.recipe.explore)
         return odds
 
     def _seen(self, batch: Batch, seats: Tensor) -> Tensor:
