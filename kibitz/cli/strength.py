@@ -91,7 +91,10 @@ def ratings(
         out.print(grid)
 
 
-@app.command(epilog="Example: kibitz exploit liars_dice honest -o dice=1,2 --solve 200")
+@app.command(
+    epilog="Example: kibitz exploit liars_dice honest -o dice=1,2 --solve 200; "
+    "where that is too large: kibitz exploit liars_dice honest --local 1000"
+)
 def exploit(
     name: GameName,
     player: Annotated[str, typer.Argument(help="Who is looked through; see kibitz games GAME.")],
@@ -99,17 +102,36 @@ def exploit(
     solve: Annotated[
         int, typer.Option(min=0, help="Bracket the game's value by so many iterations, too.")
     ] = 0,
+    local: Annotated[
+        int, typer.Option(min=0, help="A lower bound from so many games, for large games of bids.")
+    ] = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
-    """How much a perfect opponent wins from a player; exact, for small games."""
-    from ..arena.exploitability import exploit as looked_through
-
+    """How much a perfect opponent wins from a player: exact or, for large games, at least."""
     one_torch_thread()
     game = load_game(name, option)
+    if local and solve:
+        raise typer.BadParameter("--solve looks at the whole game, --local at a few games of it")
+    if local:
+        exploit_locally(game, player, local, seed, as_json)
+    else:
+        exploit_exactly(game, player, solve, as_json)
+
+
+def exploit_exactly(game: Any, player: str, solve: int, as_json: bool) -> None:
+    from ..arena.exploitability import exploit as looked_through
+    from ..arena.local_response import climbs
+    from ..search.sequences import TooLarge
+
     with Watch(100, quiet=as_json) as moved:
-        result = looked_through(
-            game, player, solve, progress=lambda done, told: moved(int(100 * done), told)
-        )
+        try:
+            result = looked_through(
+                game, player, solve, progress=lambda done, told: moved(int(100 * done), told)
+            )
+        except TooLarge as error:
+            way = "; --local 1000 finds a lower bound by playing" if climbs(game) else ""
+            raise TooLarge(f"{error}{way}") from None
     if as_json:
         print_json(result.as_json())
         return
@@ -125,3 +147,20 @@ def exploit(
         low, high = result.solved.bracket
         told = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"
         out.print(f"value of the game for seat 0 {told}", highlight=False)
+
+
+def exploit_locally(game: Any, player: str, games: int, seed: int, as_json: bool) -> None:
+    from ..arena.local_response import local_response
+
+    with Watch(games, quiet=as_json) as moved:
+        result = local_response(
+            game, player, games, seed, progress=lambda done, told: moved(int(games * done), told)
+        )
+    if as_json:
+        print_json(result.as_json())
+        return
+    seats = ", ".join(f"seat {k} {got:+.4f}" for k, got in enumerate(result.by_seat))
+    sure = f"95 % interval {result.low:.4f} to {result.high:.4f}"
+    told = f"{result.player}: exploitability at least {result.lower_bound:.4f} points a game"
+    out.print(f"{told} ({sure}); {result.games} games", highlight=False)
+    out.print(f"the responder by seat: {seats}", highlight=False)
