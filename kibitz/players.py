@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -232,6 +232,63 @@ class ValuePlayer(NetPlayer):
         return worth, regret_policy(before, worth, inside)
 
 
+class BeliefPlayer(NetPlayer):
+    """A network of beliefs: it follows what everybody must think of every hand, and plays by that.
+
+    rounds: make the network's policy better by so many rounds of looking ahead at each decision, or
+    by as many as there is time for in `seconds`; without, it is played as it is.
+    """
+
+    PACE = 0.1, 0.01  # step and calm, see `Lookahead.solve`
+
+    def __init__(
+        self,
+        game: Game,
+        net: Any,
+        device: str = "cpu",
+        *how: Any,
+        rounds: int = 0,
+        seconds: float | None = None,
+        **and_how: Any,
+    ) -> None:
+        from torch import float16, float32
+
+        from .solving.hands import Hands
+        from .solving.lookahead import Lookahead
+        from .solving.story import Story
+
+        super().__init__(None, *how, **and_how)
+        self.hands = hands = Hands(game, device)
+        sizes = [len(odds) for odds in hands.odds]
+        if not net.knows(sizes, hands.call):
+            raise PlayerError(f"this network was not made for {sizes[0]} against {sizes[1]} hands")
+        look = Lookahead(hands, net.to(device, float32 if device == "cpu" else float16).eval())
+        together = (1 if rounds else 16) if device == "cpu" else (64 if rounds else 512)
+
+        def solved(public: Any) -> Any:
+            return look.solve(public, rounds, *self.PACE, seconds).policy
+
+        self.story = Story(look, solved if rounds else look.advice, together)
+        self.numbers = {
+            (seat, priv.tobytes()): number
+            for seat in range(2)
+            for number, priv in enumerate(hands.privs[seat].cpu().numpy())
+        }
+        self.places = np.zeros(game.num_actions, np.int64)
+        self.places[[*hands.bids, hands.call]] = np.arange(len(hands.bids) + 1)
+
+    def judge(self, sight: Sight) -> tuple[Any, Any]:
+        size = sight.game.view["priv"].shape[0]
+        pub = sight.views[:, size:].reshape(len(sight), 2, -1).sum(1)[:, self.hands.bids]
+        told = [tuple(np.flatnonzero(row).tolist()) for row in pub]
+        privs = zip(sight.seats.tolist(), sight.views[:, :size], strict=True)
+        mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in privs])
+        odds = self.story.odds(told, mine)
+        policy = np.take_along_axis(odds, self.places[sight.legal[0]], 1) * _inside(sight)
+        with np.errstate(divide="ignore"):  # what is never played is worth minus infinity
+            return np.log(policy), policy / policy.sum(1, keepdims=True)
+
+
 def regret_policy(before: Any, after: Any, legal: Any, explore: float = 0.0) -> Any:
     """Probabilities in proportion to what each action gains; uniform where none gains anything.
 
@@ -305,8 +362,13 @@ CHAMPIONS = Path(__file__).parent / "champions"
 
 VALUE_NETS = ("comp_bilin", "bilinear", "concat")
 """Kinds of networks that judge what an action leads to. All others say which action to take."""
-MADE_FOR = dict.fromkeys((*VALUE_NETS, "hand_policy"), ("dice", "sides", "variant"))
+MADE_FOR = {
+    **dict.fromkeys((*VALUE_NETS, "hand_policy"), ("dice", "sides", "variant")),
+    "beliefs": ("sides", "variant", "ones_biddable"),
+}
 """The options of the game that a kind of network is for. For others the shapes are enough."""
+ANY_SHAPE = ("beliefs",)
+"""Kinds of networks that play tables of several sizes."""
 
 
 @register("net")
@@ -322,26 +384,38 @@ def net(
 ) -> Player:
     """`net:PATH,mode=sample`: a network without search; with `sims=200` it searches.
 
-    PATH is a checkpoint or, for networks of values, an `.onnx` file.
+    PATH is a checkpoint or, for networks of values, an `.onnx` file. `device=cuda` asks a GPU.
     """
     from .nets import NETS
     from .nets.bilinear import ChildValues
     from .nets.evaluate import NetEvaluator
 
+    _check_device(device)
     weights, theirs = _loaded(path, game)
     kind = next(kind for kind, (_, made) in NETS.items() if type(weights) is made)
-    _check_game(path, theirs, game, MADE_FOR.get(kind, ()))
+    _check_game(path, kind, theirs, game)
     count, told = whole("sims", sims), {"mode": mode, "temperature": temperature, "sims": sims}
     name = _named(name or f"net:{Path(path).name}", {**told, "threshold": threshold})
-    if kind in VALUE_NETS and count:
-        raise PlayerError(f"sims={count}: {path} tells values only, which is not searched with")
+    if kind in (*VALUE_NETS, "beliefs") and count:
+        raise PlayerError(f"sims={count}: {path} is no network that trees are searched with")
     if count:
         evaluator = NetEvaluator(weights, device)
         return TreeSearch(game, Settings(simulations=count), evaluator, name, device=device)
     settings = (mode, real("temperature", temperature), real("threshold", threshold), name)
+    if kind == "beliefs":
+        return BeliefPlayer(game, weights, device, *settings)
     if kind in VALUE_NETS:
-        return ValuePlayer(ChildValues(weights), *settings)
+        return ValuePlayer(ChildValues(weights, device), *settings)
     return NetPlayer(NetEvaluator(weights, device), *settings)
+
+
+def _check_device(device: str) -> None:
+    from torch import cuda
+
+    if device not in ("cpu", "cuda"):
+        raise PlayerError(f"device={device}: there are cpu and cuda")
+    if device == "cuda" and not cuda.is_available():
+        raise PlayerError("device=cuda: torch finds no GPU here")
 
 
 def _named(name: str, told: dict[str, str]) -> str:
@@ -365,13 +439,13 @@ def _loaded(path: str, game: Game) -> tuple[Any, dict[str, Any]]:
     return weights, {**ours, **told, "options": {**ours["options"], **told["options"]}}
 
 
-def _check_game(path: str, theirs: dict[str, Any], game: Game, options: Iterable[str]) -> None:
+def _check_game(path: str, kind: str, theirs: dict[str, Any], game: Game) -> None:
     """Refuse a network for another game, or for other options where they make another game."""
     ours = game.describe()
-    for key in ("name", "version", "view", "actions"):
+    for key in ("name", "version") if kind in ANY_SHAPE else ("name", "version", "view", "actions"):
         if json.dumps(theirs.get(key)) != json.dumps(ours[key]):
             raise PlayerError(f"{path} was trained for {key} {theirs.get(key)}, not {ours[key]}")
-    for key in options:
+    for key in MADE_FOR.get(kind, ()):
         has, wants = theirs.get("options", {}).get(key), ours["options"].get(key)
         if json.dumps(has) != json.dumps(wants):
             raise PlayerError(f"{path} was trained for {key} {has}, not {wants}")
@@ -387,11 +461,44 @@ def champion(
     device: str = "cpu",
 ) -> Player:
     """`champion`, `champion:sims=200`: the network that comes with the package."""
+    path = str(_champion_of(game))
+    return net(game, path, mode, temperature, sims, "champion", threshold, device)
+
+
+def _champion_of(game: Game) -> Path:
     path = CHAMPIONS / f"{game.name}.safetensors"
     if not path.exists():
         has = ", ".join(sorted(f.stem for f in CHAMPIONS.glob("*.safetensors"))) or "none yet"
         raise PlayerError(f"{game.name} has no champion; there are champions of: {has}")
-    return net(game, str(path), mode, temperature, sims, "champion", threshold, device)
+    return path
+
+
+@register("think")
+def think(
+    game: Game,
+    seconds: str = "",
+    rounds: str = "",
+    path: str = "",
+    mode: str = "sample",
+    threshold: str = "0.1",
+    device: str = "cpu",
+) -> Player:
+    """`think:seconds=1`, `think:rounds=64`: looks ahead at what is believed, with a network of
+    beliefs: the champion, or that of `path`.
+    """
+    from .nets.beliefs import BeliefNet
+
+    _check_device(device)
+    path = path or str(_champion_of(game))
+    weights, theirs = _loaded(path, game)
+    if not isinstance(weights, BeliefNet):
+        raise PlayerError(f"think: {path} is no network of beliefs")
+    _check_game(path, "beliefs", theirs, game)
+    limit = real("seconds", seconds) if seconds else None
+    count = whole("rounds", rounds) if rounds else 10_000 if seconds else 64
+    name = f"think:{f'seconds={seconds}' if seconds else f'rounds={count}'}"
+    how = {"mode": mode, "threshold": real("threshold", threshold), "name": name}
+    return BeliefPlayer(game, weights, device, rounds=count, seconds=limit, **how)
 
 
 def whole(name: str, text: str) -> int:

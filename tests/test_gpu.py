@@ -12,12 +12,7 @@ from kibitz.chance import streams
 
 torch = pytest.importorskip("torch", reason="views go straight into torch tensors")
 
-pytestmark = [
-    pytest.mark.gpu,
-    pytest.mark.filterwarnings("ignore:.*Grid size"),  # 4,096 games leave a large GPU idle
-    # numba-cuda 0.30 on NumPy 2.5, when it is imported
-    pytest.mark.filterwarnings("ignore:The 'generic' unit for NumPy timedelta:DeprecationWarning"),
-]
+pytestmark = pytest.mark.gpu
 
 SIZE = 4096
 LAUNCHES = (1, 7, 92, 201)  # plies in each

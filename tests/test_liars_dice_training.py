@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
 from pathlib import Path
 
+import killing
 import numpy as np
 import pytest
 import torch
@@ -15,8 +17,8 @@ from kibitz.game import GameError
 from kibitz.games import liars_dice, load
 from kibitz.nets.bilinear import HandPolicyConfig, HandPolicyNet
 from kibitz.recipes import recipe
-from kibitz.train.folder import RunError, RunFolder, read_tensors
-from kibitz.train.hands import Hands
+from kibitz.solving.hands import Hands
+from kibitz.train.folder import RunError, RunFolder
 from kibitz.train.memory import Memory
 from kibitz.train.run import Run
 
@@ -84,34 +86,25 @@ def test_the_published_way_learns():
     assert exploited(method) < 0.6 * before
 
 
-class Killed(BaseException):
-    """What a run dies of here."""
+ITERATIONS = {"iterations": 4, "baselines": ("random",)}
+KILLED_PUBLISHED = replace(PUBLISHED, **ITERATIONS)
+KILLED_CLIMBING = replace(CLIMBING, plays=20, lessons=30, **ITERATIONS)
 
 
-@WAYS
-def test_a_run_that_dies_in_an_iteration_ends_with_the_same_weights(told, tmp_path):
-    whole = Run(told, tmp_path / "whole", seed=3)
-    whole.train()
-    whole.close()
-    first = Run(told, tmp_path / "parts", seed=3)
-
-    def kill(what, done, of):
-        if first.standing.iteration == 2 and 2 * done >= of:
-            raise Killed
-
-    with pytest.raises(Killed):
-        first.train(stage=kill)
-    first.close()
-    second = Run(told, tmp_path / "parts", seed=3, resume=True)
-    assert second.standing.iteration == 1
-    second.train()
-    second.close()
-    assert weights(tmp_path / "parts") == weights(tmp_path / "whole")
-
-
-def weights(path: Path) -> dict[str, bytes]:
-    arrays, _ = read_tensors(RunFolder(path).checkpoints()[-1])
-    return {name: array.tobytes() for name, array in arrays.items()}
+@pytest.mark.parametrize("name", ["KILLED_PUBLISHED", "KILLED_CLIMBING"])
+def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    run = Run(globals()[name], whole, seed=killing.SEED)
+    run.train()
+    run.close()
+    dice = random.Random()  # another moment every time: whichever it is, nothing may change
+    moment = dice.randint(1, 2), dice.random() * killing.iteration_seconds(whole)
+    assert killing.killed_at(f"{Path(__file__).stem}.{name}", parts, [moment]) == 1, moment
+    assert killing.weights(parts) == killing.weights(whole), moment
+    assert killing.reached(whole) == ITERATIONS["iterations"]
+    once, again = (RunFolder(path).metrics() for path in (whole, parts))
+    for column in ("loss_value", "elo"):
+        assert [row[column] for row in again] == [row[column] for row in once], moment
 
 
 @WAYS

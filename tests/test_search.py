@@ -484,8 +484,6 @@ def test_a_short_search_beats_random_play_at_beasty_bar():
 
 
 @pytest.mark.gpu
-@pytest.mark.filterwarnings("ignore:.*Grid size")
-@pytest.mark.filterwarnings("ignore:The 'generic' unit for NumPy timedelta:DeprecationWarning")
 @pytest.mark.parametrize("evaluator", ["rollout", "uniform"])
 @pytest.mark.parametrize("name", ["kuhn", "liars", "beasty_bar"])
 def test_a_gpu_grows_the_same_trees(request, name, evaluator):

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from ..game import GameError
+from .beliefs import BeliefConfig, BeliefNet
 from .bilinear import VALUE_NETS, HandPolicyConfig, HandPolicyNet
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .zones import ZoneConfig, ZoneNet
@@ -23,6 +24,7 @@ NETS: dict[str, tuple[type[Any], type[Any]]] = {
     "zones": (ZoneConfig, ZoneNet),
     **VALUE_NETS,
     "hand_policy": (HandPolicyConfig, HandPolicyNet),
+    "beliefs": (BeliefConfig, BeliefNet),
     "card_set": (CardSetConfig, CardSetNet),
     "design_v2": (DesignV2Config, DesignV2Net),
 }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ..train.belief_play import BeliefPlay
 from ..train.climbing import Climbing
 from ..train.regret_play import RegretPlay
 
@@ -27,16 +28,26 @@ DEFAULT = Climbing(
     baselines=BASELINES,
 )
 
-LARGE = replace(
-    DEFAULT,
+LARGE = BeliefPlay(
+    game="liars_dice",
     options={"dice": (5, 5)},
-    config={"interaction": 500, "hidden": (256, 256)},
-    histories=16_384,
-    plays=400,
-    room=32_768,
-    lessons=2000,
+    others=tuple(
+        {"dice": (mine, theirs)}
+        for mine in range(1, 6)
+        for theirs in range(1, 6)
+        if (mine, theirs) != (5, 5)
+    ),
+    config={"depth": 3},
+    tables=(8192, 1024),
+    share=0.6,
+    lessons=200,
     batch=1024,
-    iterations=50,
+    step=(0.5, 0.2),
+    iterations=42,
+    gate_every=7,
+    gate_games=600,
+    gate_rate=0.45,
+    baselines=BASELINES,
 )
 
 PUBLISHED = RegretPlay(

@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from ..game import Game
 from ..nets.evaluate import NetEvaluator
 from ..players import NetPlayer, Player
+from ..solving.hands import Hands
 from .folder import RunFolder
-from .hands import Hands
 from .memory import Memory
 from .regret_play import hand_and_history
 from .run import Stage, Training

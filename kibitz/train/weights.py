@@ -47,5 +47,4 @@ def restore(
 def follow(average: nn.Module, net: nn.Module, keep: float, step: int) -> None:
     """Move averaged weights towards those of `net`; the first steps forget the beginning sooner."""
     share = min(keep, (1 + step) / (10 + step))
-    for mean, new in zip(average.parameters(), net.parameters(), strict=True):
-        mean.lerp_(new, 1 - share)
+    torch._foreach_lerp_(list(average.parameters()), list(net.parameters()), 1 - share)

@@ -1,0 +1,251 @@
+"""Decisions solved from what everybody believes, and the players and training made of that."""
+
+import copy
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from kibitz.arena.exploitability import exploit
+from kibitz.arena.match import match
+from kibitz.games import load
+from kibitz.nets import load_net, save_net
+from kibitz.nets.beliefs import BeliefConfig, BeliefNet
+from kibitz.players import PlayerError, player
+from kibitz.recipes import recipe
+from kibitz.solving.hands import Hands
+from kibitz.solving.lookahead import Lookahead, Public, updated
+from kibitz.solving.story import Story
+from kibitz.train.belief_play import BeliefPlay
+from kibitz.train.run import Run
+
+CONFIG = BeliefConfig(sets=(6, 21), actions=25, width=32, depth=1, rank=4)
+
+
+@pytest.fixture(scope="module")
+def net():
+    return BeliefNet(CONFIG, seed=3).eval()
+
+
+def lookahead(net, dice):
+    return Lookahead(Hands(load("liars_dice", dice=dice), "cpu"), net)
+
+
+def some_public(look, standing, seed=0):
+    """Tables with beliefs that could be anything."""
+    random = torch.Generator().manual_seed(seed)
+    beliefs = [
+        torch.rand(len(standing), len(odds), generator=random).softmax(1)
+        for odds in look.hands.odds
+    ]
+    return Public(0, torch.tensor(standing), beliefs)
+
+
+# Hands ------------------------------------------------------------------------------------------
+
+
+def test_equal_hands_of_other_seats_and_tables_have_the_same_number():
+    counts = {}
+    for dice in itertools.product((1, 2), repeat=2):
+        hands = Hands(load("liars_dice", dice=dice), "cpu")
+        for seat in range(2):
+            unary = hands.privs[seat][:, :-2].reshape(len(hands.privs[seat]), 6, -1)
+            found = unary.sum(2)
+            assert torch.equal(counts.setdefault(dice[seat], found), found)
+
+
+def test_gains_are_what_the_rules_say():
+    game = load("liars_dice", dice=(2, 1))
+    hands = Hands(game, "cpu")
+    random = np.random.default_rng(1)
+    for _ in range(50):
+        mine, theirs = random.integers(21), random.integers(6)
+        rung = random.integers(len(hands.bids))
+        s = game.copy(hands.deal[mine, theirs])
+        game.play(s, hands.bids[rung])
+        game.play(s, hands.call)
+        assert hands.gains[mine, rung, theirs] == game.scores(s)[0]
+
+
+# The network ------------------------------------------------------------------------------------
+
+
+def test_what_a_table_is_worth_sums_to_zero(net):
+    look = lookahead(net, (1, 2))
+    public = some_public(look, [-1, 3, 7])
+    logits, mine, theirs = net(*public.roles, look.bids(public))
+    total = (mine * public.roles[0]).sum(1) + (theirs * public.roles[1]).sum(1)
+    assert logits.shape == (3, 25, 6)
+    assert total.abs().max() < 1e-5
+
+
+def test_a_network_comes_back_from_a_file_even_in_half_precision(net, tmp_path):
+    save_net(tmp_path / "net.safetensors", copy.deepcopy(net).half(), {"game": {}})
+    again, _ = load_net(tmp_path / "net.safetensors")
+    assert isinstance(again, BeliefNet)
+    assert again.config == CONFIG
+    assert torch.equal(again.holding, net.holding.half())
+
+
+# Looking ahead ----------------------------------------------------------------------------------
+
+
+def test_after_the_highest_bid_everybody_calls_and_the_worth_is_exact(net):
+    look = lookahead(net, (2, 1))
+    top = len(look.hands.bids) - 1
+    public = some_public(look, [top, top])
+    solved = look.solve(public, 3, 0.5, 0.05)
+    assert torch.equal(solved.policy[:, -1], torch.ones(2, 21))
+    mine, theirs = public.roles
+    gains = look.hands.gains[:, top]
+    assert torch.allclose(solved.worth[0], -(theirs @ gains.T), atol=1e-6)
+    assert torch.allclose(solved.worth[1], mine @ gains, atol=1e-6)
+
+
+def test_what_is_solved_is_worth_as_much_to_one_as_it_costs_the_other(net):
+    look = lookahead(net, (2, 2))
+    public = some_public(look, [-1, 0, 5, 20])
+    solved = look.solve(public, 4, 0.5, 0.05)
+    mine, theirs = public.roles
+    total = (mine * solved.worth[0]).sum(1) + (theirs * solved.worth[1]).sum(1)
+    assert total.abs().max() < 1e-4
+    assert torch.allclose(solved.policy.sum(1), torch.ones(4, 21), atol=1e-5)
+    assert (solved.policy * ~look.legal(public)[:, :, None]).abs().max() == 0
+
+
+def test_hands_move_towards_what_is_worth_more(net):
+    """Without calm the policy is the network's own, times exponentials of what was worth."""
+    look = lookahead(net, (1, 1))
+    public = some_public(look, [4])
+    step, before = 0.25, look.advice(public)
+    told = look.solve(public, 0, step, 0.0)
+    assert torch.allclose(told.policy, before, atol=1e-6)
+    mine, theirs = public.roles
+    worth = torch.full((1, 13, 6), -torch.inf)
+    worth[:, -1] = -(look.hands.gains[:, 4] @ theirs[0])
+    for rung in range(5, 12):
+        belief = updated(mine, before[:, rung])
+        x = net.trunk(net.look(0, theirs) + net.look(1, belief), torch.tensor([rung]))
+        worth[:, rung] = net.worth(x, theirs, belief)[1].detach()
+    wanted = (before.log() + step * worth).softmax(1)
+    assert torch.allclose(look.solve(public, 1, step, 0.0).policy, wanted, atol=1e-4)
+
+
+def test_time_ends_the_rounds(net):
+    look = lookahead(net, (1, 1))
+    public = some_public(look, [-1])
+    hurried = look.solve(public, 10**9, 0.5, 0.01, seconds=0.02)
+    assert torch.allclose(hurried.policy.sum(1), torch.ones(1, 6), atol=1e-5)
+
+
+# Stories and players ----------------------------------------------------------------------------
+
+
+def test_beliefs_follow_from_what_each_hand_would_have_bid(net):
+    look = lookahead(net, (1, 2))
+    story = Story(look, look.advice, rows=4)
+    bids = (2, 5, 9)
+    public = look.opening()
+    for rung in bids:
+        policy = look.advice(public)
+        public = public.after(torch.tensor([rung]), policy[:, rung])
+    odds = story.odds([bids], np.array([13]))
+    assert public.mover == 1
+    assert np.allclose(odds[0], look.advice(public)[0, :, 13], atol=1e-5)
+
+
+def test_an_answer_does_not_depend_on_what_else_was_asked(net):
+    look = lookahead(net, (1, 1))
+    told = [(), (3,), (3, 4), (0, 1, 2), (5, 11)]
+    hands = np.array([0, 1, 2, 3, 4])
+    together = Story(look, look.advice, rows=4).odds(told, hands)
+    for k, bids in enumerate(told):
+        alone = Story(look, look.advice, rows=4).odds([bids], hands[k : k + 1])
+        assert np.array_equal(alone[0], together[k])
+
+
+@pytest.fixture(scope="module")
+def saved(net, tmp_path_factory):
+    path = tmp_path_factory.mktemp("nets") / "beliefs.safetensors"
+    save_net(path, net, {"game": load("liars_dice", dice=(2, 2)).describe()})
+    return path
+
+
+@pytest.mark.parametrize("text", ["net:{}", "think:rounds=2,path={}", "think:seconds=0.01,path={}"])
+@pytest.mark.parametrize("dice", [(1, 1), (2, 1), (2, 2)])
+def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
+    game = load("liars_dice", dice=dice)
+    assert match(game, text.format(saved), "honest", games=8).games == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why"),
+    [
+        ("net:{}", {"dice": (3, 1)}, "was not made for 56 against 6 hands"),
+        ("net:{}", {"dice": (1, 1), "variant": "normal"}, "was trained for variant joker"),
+        ("net:{},sims=4", {"dice": (1, 1)}, "no network that trees are searched with"),
+        ("think:rounds=x,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
+    ],
+)
+def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):
+    with pytest.raises(PlayerError, match=why):
+        player(text.format(saved), load("liars_dice", **options))
+
+
+# Training ---------------------------------------------------------------------------------------
+
+SMALL = BeliefPlay(
+    game="liars_dice",
+    options={"dice": (1, 1), "sides": 3},
+    calm=(0.1, 0.03),
+    config={"width": 64, "depth": 2, "rank": 8},
+    rounds=8,
+    tables=(128, 64),
+    turns=2,
+    lessons=60,
+    batch=128,
+    iterations=6,
+    gate_every=3,
+    gate_games=200,
+)
+
+
+def exploited(run):
+    who = run.method.player(copy.deepcopy(run.method.average), "it")
+    return exploit(run.game, who).response.exploitability
+
+
+def test_a_network_of_beliefs_learns(tmp_path):
+    run = Run(SMALL, tmp_path, seed=1)
+    before, _ = exploited(run), run.train()
+    assert before > 0.4
+    assert exploited(run) < 0.1
+
+
+def stop(row):
+    raise KeyboardInterrupt
+
+
+def test_a_resumed_run_ends_with_the_same_weights(tmp_path):
+    few = replace(SMALL, iterations=2, lessons=5, turns=1, others=({"dice": (1, 2), "sides": 3},))
+    whole = Run(few, tmp_path / "whole", seed=2)
+    whole.train()
+    run = Run(few, tmp_path / "parts", seed=2)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(progress=stop)
+    run.close()
+    assert run.standing.iteration == 1
+    again = Run(few, tmp_path / "parts", seed=2, resume=True)
+    again.train()
+    for mine, theirs in zip(
+        whole.method.net.parameters(), again.method.net.parameters(), strict=True
+    ):
+        assert torch.equal(mine, theirs)
+
+
+def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
+    large = recipe("liars_dice", "large")
+    pairs = {tuple(each["dice"]) for each in (large.options, *large.others)}
+    assert pairs == set(itertools.product(range(1, 6), repeat=2))
