@@ -10,15 +10,16 @@ CURVES: tuple[tuple[str, str | tuple[str, ...]], ...] = (
     ("Elo above the untrained player", ("elo", "elo_new")),
     ("win rate at the gate", "against_"),
     ("loss", ("loss_policy", "loss_value", "loss_margin")),
-    ("speed", ("games_per_s", "steps_per_s")),
+    ("speed", ("games_per_s", "positions_per_s", "steps_per_s")),
 )
+SPEEDS = ("games", "positions", "simulations")
 
 
 def line(row: dict[str, Any]) -> str:
     """An iteration in one line."""
-    told = [f"iteration {row['iteration']}", f"{row['games_per_s']:,.0f} games/s"]
-    if "simulations_per_s" in row:
-        told.append(f"{row['simulations_per_s']:,.0f} simulations/s")
+    told = [f"iteration {row['iteration']}"]
+    speeds = {what: row[f"{what}_per_s"] for what in SPEEDS if f"{what}_per_s" in row}
+    told += [f"{speed:,.0f} {what}/s" for what, speed in speeds.items()]
     losses = {name: row[name] for name in CURVES[2][1] if name in row and name != "loss_margin"}
     told += [f"{name.removeprefix('loss_')} {loss:.3f}" for name, loss in losses.items()]
     for name, rate in row.items():
