@@ -17,7 +17,8 @@ from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games.liars_dice import position
 from kibitz.players import PlayerError, Sight, player
-from kibitz.search.ladder import BID, CALL, Ladder, NoLadder
+from kibitz.search.climb import NoClimb
+from kibitz.search.ladder import BID, CALL, Ladder
 from kibitz.search.regret import solve
 
 SMALL = games.load("liars_dice", dice=(1, 1), sides=3)
@@ -238,7 +239,7 @@ def test_progress_is_told_to_the_end():
 def test_a_game_without_climbing_bids_is_refused():
     kuhn = games.load("kuhn")
     assert climbs(SMALL) and not climbs(kuhn)
-    with pytest.raises(NoLadder, match="kuhn is not a game of climbing bids"):
+    with pytest.raises(NoClimb, match="kuhn is not a game of climbing bids"):
         local_response(kuhn, "random")
 
 

@@ -9,7 +9,8 @@ from kibitz import games
 from kibitz.chance import mix
 from kibitz.game import OVER, Game, GameError, Shape, layout, record, rule
 from kibitz.search.best_response import form_of, respond
-from kibitz.search.ladder import Ladder, NoLadder
+from kibitz.search.climb import NoClimb
+from kibitz.search.ladder import Ladder
 from kibitz.search.matching import METHODS, step_of
 from kibitz.search.regret import Solver, solve
 from kibitz.search.sequences import Sequences, deals
@@ -93,15 +94,20 @@ def test_both_forms_solve_one_die_of_six_sides():
     assert low <= -7 / 327 <= high
 
 
-def test_blocks_walked_by_threads_change_nothing(monkeypatch):
+@each_method
+def test_blocks_of_any_length_learn_the_same(method):
+    """A GPU has blocks of one set, a CPU whole ladders or 64 blocks of them."""
     game = liars_dice((1, 2), 3, "normal")
-    whole = Ladder(game)
-    monkeypatch.setattr("kibitz.search.ladder.LEAST_BITS", 1)
-    parted = Ladder(game)
-    assert (whole.blocks, parted.blocks) == (1, 64)
-    one, many = solve(whole, 30), solve(parted, 30)
-    assert np.array_equal(one.average, many.average)
-    assert one.response == many.response
+    whole, halves, sets = (Ladder(game, block_bits=bits) for bits in (9, 3, 0))
+    assert [len(form.levels) for form in (whole, halves, sets)] == [1, 7, 10]
+    one, many, every = (solve(form, 30, method) for form in (whole, halves, sets))
+    assert np.array_equal(one.average, many.average) and np.array_equal(one.average, every.average)
+    assert one.response == many.response == every.response
+
+
+def test_a_cpu_parts_long_ladders_into_sixty_four_blocks():
+    assert Ladder(liars_dice((1, 1), 6, "joker")).blocks == 1  # 12 bids
+    assert Ladder(liars_dice((1, 2), 5, "joker")).blocks == 64  # 15
 
 
 def test_equal_dice_are_one_hand():
@@ -130,7 +136,7 @@ def test_kuhn_poker_is_no_ladder(coin):
         coin,
         games.load("liars_dice", dice=(1, 1), opening_call=True),
     ):
-        with pytest.raises(NoLadder):
+        with pytest.raises(NoClimb):
             Ladder(game)
 
 

@@ -63,10 +63,10 @@ def test_gains_are_what_the_rules_say():
     for _ in range(50):
         mine, theirs = random.integers(21), random.integers(6)
         rung = random.integers(len(hands.bids))
-        s = game.copy(hands.deal[mine, theirs])
+        s = game.copy(hands.climb.deal[mine, theirs])
         game.play(s, hands.bids[rung])
         game.play(s, hands.call)
-        assert hands.gains[mine, rung, theirs] == game.scores(s)[0]
+        assert hands.gains[rung, mine, theirs] == game.scores(s)[0]
 
 
 # The network ------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ def test_after_the_highest_bid_everybody_calls_and_the_worth_is_exact(net):
     solved = look.solve(public, 3, 0.5, 0.05)
     assert torch.equal(solved.policy[:, -1], torch.ones(2, 21))
     mine, theirs = public.roles
-    gains = look.hands.gains[:, top]
+    gains = look.hands.gains[top]
     assert torch.allclose(solved.worth[0], -(theirs @ gains.T), atol=1e-6)
     assert torch.allclose(solved.worth[1], mine @ gains, atol=1e-6)
 
@@ -124,7 +124,7 @@ def test_hands_move_towards_what_is_worth_more(net):
     assert torch.allclose(told.policy, before, atol=1e-6)
     mine, theirs = public.roles
     worth = torch.full((1, 13, 6), -torch.inf)
-    worth[:, -1] = -(look.hands.gains[:, 4] @ theirs[0])
+    worth[:, -1] = -(look.hands.gains[4] @ theirs[0])
     for rung in range(5, 12):
         belief = updated(mine, before[:, rung])
         x = net.trunk(net.look(0, theirs) + net.look(1, belief), torch.tensor([rung]))

@@ -26,7 +26,7 @@ import numpy as np
 from ..chance import pick, streams
 from ..game import Game, GameError
 from ..players import Player, Sight, player
-from ..search.ladder import Ladder, NoLadder, _rungs
+from ..search.climb import Climb, NoClimb, rungs
 from ..search.sequences import table_of
 from .exploitability import ROWS, Policy, policy_of
 from .match import Z95
@@ -40,22 +40,11 @@ Array = Any
 History = tuple[int, ...]  # bids by rung, the lowest is 0
 
 
-class Climb(Ladder):
-    """A game of climbing bids as its rules tell it, without room for all histories."""
-
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self.bids, self.call = _rungs(game)
-        self.deal, self.odds = self._deal()
-        self.gains = self._gains()
-        self._probe()
-
-
 def climbs(game: Game) -> bool:
     """Whether it is a game of climbing bids."""
     try:
-        _rungs(game)
-    except NoLadder:
+        rungs(game)
+    except NoClimb:
         return False
     return True
 
@@ -267,6 +256,7 @@ def local_response(
     if games < LEAST_GAMES:
         raise GameError(f"a lower bound takes {LEAST_GAMES} games or more, not {games}")
     climb, seated = Climb(game), player(who, game) if isinstance(who, str) else who
+    climb.probe()
     policy, each = policy_of(seated), -(-games // 2)
     means, errors = [], []
     for seat in range(2):

@@ -9,6 +9,7 @@ import typer
 from rich.table import Table as Grid
 
 from .app import (
+    Device,
     GameName,
     Json,
     OptionTexts,
@@ -105,6 +106,7 @@ def exploit(
     local: Annotated[
         int, typer.Option(min=0, help="A lower bound from so many games, for large games of bids.")
     ] = 0,
+    device: Device = "cpu",
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -116,10 +118,10 @@ def exploit(
     if local:
         exploit_locally(game, player, local, seed, as_json)
     else:
-        exploit_exactly(game, player, solve, as_json)
+        exploit_exactly(game, player, solve, device, as_json)
 
 
-def exploit_exactly(game: Any, player: str, solve: int, as_json: bool) -> None:
+def exploit_exactly(game: Any, player: str, solve: int, device: str, as_json: bool) -> None:
     from ..arena.exploitability import exploit as looked_through
     from ..arena.local_response import climbs
     from ..search.sequences import TooLarge
@@ -127,7 +129,11 @@ def exploit_exactly(game: Any, player: str, solve: int, as_json: bool) -> None:
     with Watch(100, quiet=as_json) as moved:
         try:
             result = looked_through(
-                game, player, solve, progress=lambda done, told: moved(int(100 * done), told)
+                game,
+                player,
+                solve,
+                progress=lambda done, told: moved(int(100 * done), told),
+                device=device,
             )
         except TooLarge as error:
             way = "; --local 1000 finds a lower bound by playing" if climbs(game) else ""

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..game import Game
-from .ladder import Ladder, NoLadder
+from ..game import Game, GameError
+from .climb import NoClimb
+from .ladder import Ladder
 from .sequences import Policy, Progress, Sequences, Table
 
 
@@ -34,11 +35,13 @@ class Form(Protocol):
         """One step of a seat, and what the others played goes into their average."""
 
 
-def form_of(game: Game) -> Form:
-    """The form that a game is looked through in."""
+def form_of(game: Game, device: str = "cpu") -> Form:
+    """The form that a game is looked through in, on this device: its tables are there, too."""
     try:
-        return Ladder(game)
-    except NoLadder:
+        return Ladder(game, device)
+    except NoClimb as reason:
+        if device != "cpu":
+            raise GameError(f"{reason}; only those are looked through on a GPU") from None
         return Sequences(game)
 
 

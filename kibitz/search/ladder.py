@@ -9,7 +9,10 @@ A set is written as a number with the *lowest* bid in the *highest* bit. What ca
 has more bits below its lowest one: everything after the set m with lowest bit j lies between m and
 m + 2^j. Counting upwards is a walk through the tree, parents first, and each part of the tree is
 one stretch of memory. A *block* is such a stretch; threads walk different blocks, and the sets that
-begin blocks, the *heads*, are entered before and finished after.
+begin blocks, the *heads*, are entered before and finished after. Heads of equally many bids wait
+only for those with fewer, or with more: they are a *level*, and all of it is done at once, hand by
+hand. A CPU has few heads and long blocks, which need little room. A GPU has room and wants threads:
+there every set is a head, and a thread has one of its hands.
 
 A table has two rows of hands for each set m: [0, m] is the weight of the bid that led to m, for the
 hands of the seat that made it; [1, m] is the weight of calling there.
@@ -17,157 +20,109 @@ hands of the seat that made it; [1, m] is the weight of calling there.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from math import inf
 from typing import Any
 
 import numpy as np
 
-from ..batch import Cpu
-from ..game import CHANCE, OVER, Game, GameError, kernel, rule
+from ..batch import device_named
+from ..game import Game, kernel, rule
+from .climb import Climb, rungs
 from .matching import STEP, moved
-from .sequences import Policy, Progress, Table, TooLarge, deals, silent, table_of
+from .sequences import Policy, Progress, Table, TooLarge, silent, table_of
 
 BID, CALL = 0, 1
 VALUE, BEST, LEARN = range(3)  # what a walk is for
+REACH, SCALE, EQUAL, CALLED, GAIN = range(5)  # what it knows of a place, by hand
 MOST_BYTES = 3 << 30  # for a table; a solver has two
-HEAD_BITS = 6  # 64 blocks, enough for any number of threads to share evenly
+HEAD_BITS = 6  # 64 blocks, enough for any number of CPU threads to share evenly
 LEAST_BITS = 8  # of a block; a shorter one is not worth a thread
 ROWS = 1 << 14  # information sets that a policy is asked about at a time
-PROBES = 64  # histories on which a ladder is compared with the rules
 NO_STEP = np.zeros(1, STEP)
+ONE = 1  # see `product`
 
 
-class NoLadder(GameError):
-    """A game with other than climbing bids and a call."""
+class Ladder(Climb):
+    """A game of climbing bids as arrays with room for all histories.
 
-
-def _rungs(game: Game) -> tuple[list[int], int]:
-    """The bids from low to high, and the call."""
-    s = game.fresh()
-    while game.turn(s) == CHANCE:
-        game.play(s, game.moves(s)[0])
-    if game.seats == 2 and game.zero_sum and game.turn(s) == 0:
-        bids = game.legal(s)
-        game.play(s, bids[-1])
-        if game.turn(s) == 1 and len(calls := game.legal(s)) == 1 and calls[0] > bids[-1]:
-            return bids, calls[0]
-    raise NoLadder(f"{game.name} is not a game of climbing bids")
-
-
-class Ladder:
-    """A game of climbing bids as arrays, read off its rules."""
+    device: where it is walked, "cpu" or "cuda"; a GPU needs memory for ten tables.
+    block_bits: a block is 2^block_bits sets; the device says how many unless told.
+    """
 
     seats = 2
 
-    def __init__(self, game: Game) -> None:
-        self.game = game
-        self.bids, self.call = _rungs(game)
-        self._check_size(hands=1)
-        self.deal, self.odds = self._deal()
-        self._check_size(hands=max(self.deal.shape))
-        self.gains = self._gains()
-        self._probe()
+    def __init__(self, game: Game, device: str = "cpu", block_bits: int | None = None) -> None:
+        check_size(game, len(rungs(game)[0]))
+        super().__init__(game)
+        check_size(game, len(self.bids), max(self.deal.shape))
+        self.probe()
+        self.device = device_named(device)
+        self.block_bits = self._usual_bits() if block_bits is None else block_bits
+        self.blocks = 1 << len(self.bids) - self.block_bits
         self._pack()
-        heads = HEAD_BITS if len(self.bids) >= HEAD_BITS + LEAST_BITS else 0
-        self.blocks, self.block_bits = 1 << heads, len(self.bids) - heads
+        self._make_room()
+
+    def _usual_bits(self) -> int:
+        if self.device.name == "cuda":
+            return 0
+        bids = len(self.bids)
+        return bids - HEAD_BITS if bids >= HEAD_BITS + LEAST_BITS else bids
+
+    def _make_room(self) -> None:
+        """What a walk remembers on the way; see there."""
         places, wide = self.blocks * (self.block_bits + 1), max(self.deal.shape)
         self.room = (
-            np.zeros((places, wide)),
-            np.zeros((places, 2, wide)),
-            np.zeros((places, len(self.bids) + 1, wide)),
-            np.zeros((places, 3, wide)),
+            self.device.empty((places, 5, wide), np.float64),
+            self.device.empty((self.blocks + places * self.block_bits, wide), np.float64),
+            self.device.empty((places, self.facts[0][1].shape[1]), np.float64),
         )
 
-    def _check_size(self, hands: int) -> None:
-        if 8 * hands << len(self.bids) > MOST_BYTES:
-            raise TooLarge(
-                f"{self.game.name} under these options has 2^{len(self.bids)} histories of bids, "
-                f"and a table of them does not fit into {MOST_BYTES >> 30} GiB; choose options "
-                "that make it smaller, or measure strength by a match"
-            )
-
-    # reading the rules
-
-    def _deal(self) -> tuple[Any, list[Any]]:
-        """A table for each pair of hands [hands, hands], and by seat how likely its hands are."""
-        states, likely = deals(self.game)
-        names = [table_of(self.game, states).known(np.full(len(states), k)) for k in range(2)]
-        hands = [np.unique(name, return_inverse=True)[1].reshape(-1) for name in names]
-        odds = [np.bincount(hand, likely) for hand in hands]
-        together = np.zeros([len(each) for each in odds])
-        np.add.at(together, tuple(hands), likely)
-        if not np.allclose(together, np.outer(*odds), atol=1e-12):
-            raise NoLadder(f"{self.game.name}: what one seat holds tells about the other's hand")
-        deal = np.zeros(together.shape, self.game.state)
-        deal[hands[0], hands[1]] = states
-        return deal, odds
-
-    def _gains(self) -> Any:
-        """What the bidder gets when a bid is called. [bids, hands, hands]"""
-        found = np.zeros((len(self.bids), *self.deal.shape))
-        for b, bid in enumerate(self.bids):
-            for bidder in range(2 if b else 1):
-                path = [bid, self.call] if bidder == 0 else [self.bids[0], bid, self.call]
-                got = self._played_out(path)[..., bidder]
-                if bidder and not (got == found[b]).all():
-                    raise NoLadder(f"{self.game.name}: a bid is worth more to one of the seats")
-                found[b] = got
-        return found
-
-    def _played_out(self, path: list[int]) -> Any:
-        """The scores after these actions, for each pair of hands."""
-        tables = table_of(self.game, self.deal.reshape(-1).copy())
-        for action in path:
-            tables.play(np.full(tables.size, action), check=False)
-        if not (tables.turns() == OVER).all():
-            raise NoLadder(f"{self.game.name} does not end with a call")
-        return tables.scores().reshape(*self.deal.shape, 2)
-
-    def _probe(self) -> None:
-        """Compare longer histories, of which there are too many to try all, with the rules."""
-        rng = np.random.default_rng(1)
-        for _ in range(PROBES):
-            made = np.flatnonzero(rng.random(len(self.bids)) < rng.random())
-            pair = tuple(int(rng.integers(size)) for size in self.deal.shape)
-            s = self.game.copy(self.deal[pair])
-            for bid in made:
-                self.game.play(s, self.bids[bid])
-            above = [*self.bids[made[-1] + 1 :], self.call] if len(made) else self.bids
-            if self.game.turn(s) != len(made) % 2 or self.game.legal(s) != above:
-                raise NoLadder(f"{self.game.name} is more than climbing bids: {self.game.text(s)}")
-            if len(made):
-                self.game.play(s, self.call)
-                if self.game.scores(s)[1 - len(made) % 2] != self.gains[made[-1]][pair]:
-                    raise NoLadder(f"{self.game.name}: more than the last bid counts")
-
     def _pack(self) -> None:
-        """Hands that fare alike when a bid is called are one kind: their worth is found once."""
+        """By seat, what a walk must know. Hands that fare alike when a bid is called are one kind.
+
+        The worth of a kind is found once. Heads are in the order of their levels.
+        """
+        sizes = np.bitwise_count(np.arange(self.blocks))
+        heads = self.device.put(np.argsort(sizes, kind="stable"))
+        self.levels = list(pairwise([0, *np.cumsum(np.bincount(sizes)).tolist()]))
         wide, bids = max(self.deal.shape), len(self.bids)
         self.start = np.zeros((2, wide))
-        self.kinds = np.zeros((2, bids, wide), np.int64)  # of a seat's hands, by bid
-        self.worth = np.zeros((2, bids, 0, wide))  # of a kind against each hand of the other seat
+        kinds = np.zeros((2, bids, wide), np.int64)  # of a seat's hands, by bid
+        worth = np.zeros((2, bids, 0, wide))  # of a kind against each hand of the other seat
         for seat in range(2):
             self.start[seat, : self.deal.shape[seat]] = self.odds[seat]
             for b in range(bids):
                 rows = self.gains[b] if seat == 0 else self.gains[b].T
-                alike, kinds = np.unique(rows, axis=0, return_inverse=True)
-                more = max(len(alike) - self.worth.shape[2], 0)
-                self.worth = np.pad(self.worth, [(0, 0), (0, 0), (0, more), (0, 0)])
-                self.kinds[seat, b, : len(kinds.reshape(-1))] = kinds.reshape(-1)
-                self.worth[seat, b, : len(alike), : alike.shape[1]] = alike
+                alike, which = np.unique(rows, axis=0, return_inverse=True)
+                more = max(len(alike) - worth.shape[2], 0)
+                worth = np.pad(worth, [(0, 0), (0, 0), (0, more), (0, 0)])
+                kinds[seat, b, : len(which.reshape(-1))] = which.reshape(-1)
+                worth[seat, b, : len(alike), : alike.shape[1]] = alike
+        self.facts = [
+            tuple(map(self.device.put, (kinds[k], worth[k], self.start[1 - k], heads)))
+            for k in range(2)
+        ]
 
     # strategies
 
     def zeros(self) -> Table:
-        """The table of who has no preference."""
-        return np.zeros((2, 1 << len(self.bids), max(self.deal.shape)), np.float32)
+        """The table of who has no preference, on the device."""
+        table: Table = self.device.empty(self._table_shape(), np.float32)
+        return table
+
+    def _table_shape(self) -> tuple[int, int, int]:
+        return 2, 1 << len(self.bids), max(self.deal.shape)
 
     def ask(self, policy: Policy, progress: Progress = silent) -> Table:
-        """The table of a policy."""
-        table, size = self.zeros(), 1 << len(self.bids)
+        """The table of a policy, on the device."""
+        table: Table = np.zeros(self._table_shape(), np.float32)
+        size = 1 << len(self.bids)
         chunk = max(ROWS // table.shape[2], 1)
         for first in range(0, size, chunk):
             self._ask(policy, np.arange(first, min(first + chunk, size)), table)
             progress(min(first + chunk, size) / size)
+        table = self.device.put(table)
         return table
 
     def _ask(self, policy: Policy, sets: Any, table: Table) -> None:
@@ -193,39 +148,48 @@ class Ladder:
 
     def value(self, table: Table, seat: int, *, best: bool) -> float:
         """What a seat gets where both play by `table` or, with `best`, the other does."""
-        return self._walk(BEST if best else VALUE, seat, table)
+        self._walk(BEST if best else VALUE, seat, (table, table, table), NO_STEP)
+        return float(self.device.get(self.room[1][0]) @ self.start[seat])
 
     def learn(self, seat: int, weights: Table, gains: Table, average: Table, step: Any) -> None:
         """One step of a seat, and what the other played goes into its average."""
-        self._walk(LEARN, seat, weights, gains, average, step)
+        self._walk(LEARN, seat, (weights, gains, average), step)
 
-    def _walk(
-        self,
-        purpose: int,
-        seat: int,
-        table: Table,
-        gains: Table | None = None,
-        average: Table | None = None,
-        step: Any = NO_STEP,
-    ) -> float:
-        """Through all histories, from the side of one seat; what it gets."""
+    def _walk(self, purpose: int, seat: int, tables: tuple[Table, ...], step: Any) -> None:
+        """Through all histories, from the side of one seat."""
         hands = self.deal.shape[seat], self.deal.shape[1 - seat]
-        task = len(self.bids), self.block_bits, seat, purpose, *hands
-        tables = table, table if gains is None else gains, table if average is None else average
-        facts = self.kinds[seat], self.worth[seat]
-        self.room[0][0] = self.start[1 - seat]
-        arguments = task, tables, facts, self.room, step
-        Cpu(1).run(enter_heads, self.blocks, *arguments)
-        Cpu().run(walk_blocks, self.blocks, *arguments)
-        Cpu(1).run(finish_heads, self.blocks, *arguments)
-        return float(self.room[2][0, len(self.bids)] @ self.start[seat])
+        task = len(self.bids), self.block_bits, seat, purpose, *hands, ONE
+        put, launch, facts = self.device.put, self.device.launch, self.facts[seat]
+        arguments = task, tuple(map(put, tables)), facts, self.room, put(step)
+        kinds, wide = facts[1].shape[1:]
+        for first, end in self.levels:
+            launch(enter_heads, (end - first) * wide, first, *arguments)
+        launch(price_heads, self.blocks * kinds, *arguments)
+        if self.block_bits:
+            self.device.run(walk_blocks, self.blocks, *arguments)
+        for first, end in reversed(self.levels):
+            launch(finish_heads, (end - first) * wide, first, *arguments)
 
 
-# The walk. `task` is (bids, bits of a block, seat, purpose, its hands, the other's hands), `tables`
-# (weights, last gains, average), `facts` (kinds, worth) and `room` what is remembered on the way:
-# in one *place* for each number of bids since a block's head, how likely the other seat comes here
-# by hand, how weights become probabilities, the values of what can follow by bit, and the call.
+def check_size(game: Game, bids: int, hands: int = 1) -> None:
+    if 8 * hands << bids > MOST_BYTES:
+        raise TooLarge(
+            f"{game.name} under these options has 2^{bids} histories of bids, and a table of them "
+            f"does not fit into {MOST_BYTES >> 30} GiB; choose options that make it smaller, or "
+            "measure strength by a match"
+        )
+
+
+# The walk. `task` is (bids, bits of a block, seat, purpose, its hands, the other's hands, 1),
+# `tables` (weights, last gains, average), `facts` (kinds, worth, the other's odds, heads) and
+# `room`, what is remembered on the way, (places, values, prices). There is a *place* for each
+# number of bids since a block's head. By hand it has how likely the other seat comes here (REACH),
+# how weights become probabilities (SCALE, EQUAL), how likely the other seat is where the call is
+# made (CALLED), and what the call gains (GAIN); by kind of hand, the same gain (prices). Values
+# have a `row` each.
 # Rules get arrays whole, with a place: making parts of them costs more than what is done there.
+# They have loops of no length rather than branches: with more than a few ways out, numba counts who
+# holds the arrays, which took a fifth of the time.
 
 
 @rule
@@ -245,113 +209,163 @@ def lowest(made, bids):
 
 
 @rule
+def product(a, b, task):
+    """a * b, rounded before anything is added to it.
+
+    A GPU multiplies and adds in one step that rounds once, and where regrets are equal the last bit
+    decides what is played. So that step gets a factor of 1 of which the compiler does not know.
+    """
+    return a * b * task[6]
+
+
+@rule
+def row(made, bit, up, task):
+    """Where the value of a set with this lowest bit is kept, which follows the one in place `up`.
+
+    Heads have a row each; in a block, there is one for each bit in each place.
+    """
+    bids, bits = task[0], task[1]
+    return made >> bits if bit >= bits else (1 << bids - bits) + up * bits + bit
+
+
+@rule
 def enter(made, here, up, task, tables, room, steps):
     """Come to a set of bids from the one before; whether the other seat ever does."""
-    seat, purpose, theirs = task[2], task[3], task[5]
-    weights, average, reach, scale = tables[0], tables[2], room[0], room[1]
-    if size_of(made) % 2 != seat:  # the last bid was its own
-        for h in range(theirs):
-            reach[here, h] = reach[up, h]
-        return True
+    own, learns, theirs = size_of(made) % 2 != task[2], task[3] == LEARN, task[5]
+    weights, average, places = tables[0], tables[2], room[0]
+    for h in range(theirs if own else 0):  # the last bid was its own
+        places[here, REACH, h] = places[up, REACH, h]
     comes = 0.0
-    for h in range(theirs):
-        part = max(weights[BID, made, h], 0.0) * scale[up, 0, h] + scale[up, 1, h]
-        reach[here, h] = reach[up, h] * part
-        comes += reach[here, h]
-    if purpose == LEARN:
-        for h in range(theirs):
-            average[BID, made, h] += steps[0].average * reach[here, h]
-    return comes > 0.0
+    for h in range(0 if own else theirs):
+        part = max(weights[BID, made, h], 0.0) * places[up, SCALE, h] + places[up, EQUAL, h]
+        places[here, REACH, h] = places[up, REACH, h] * part
+        comes += places[here, REACH, h]
+    for h in range(theirs if learns and not own else 0):
+        average[BID, made, h] += product(steps[0].average, places[here, REACH, h], task)
+    return own or comes > 0.0
 
 
 @rule
 def scale_weights(made, here, task, tables, room):
-    """How a weight w becomes a probability, w * scale[0] + scale[1], by hand of the seat to move.
+    """How a weight w becomes a probability, w * SCALE + EQUAL, by hand of the seat to move.
 
     Vectors without branches or divisions are what makes the walk fast.
     """
-    weights, scale, bit = tables[0], room[1], lowest(made, task[0])
+    weights, places, bit = tables[0], room[0], lowest(made, task[0])
     hands = task[4] if size_of(made) % 2 == task[2] else task[5]
     for h in range(hands):
-        scale[here, 0, h] = max(weights[CALL, made, h], 0.0) if made else 0.0
+        places[here, SCALE, h] = max(weights[CALL, made, h], 0.0) if made else 0.0
     for i in range(bit):
         for h in range(hands):
-            scale[here, 0, h] += max(weights[BID, made + (1 << i), h], 0.0)
+            places[here, SCALE, h] += max(weights[BID, made + (1 << i), h], 0.0)
     for h in range(hands):
-        some = scale[here, 0, h] > 0.0
-        scale[here, 1, h] = 0.0 if some else 1.0 / (bit + (1 if made else 0))
-        scale[here, 0, h] = 1.0 / scale[here, 0, h] if some else 0.0
+        total = places[here, SCALE, h]
+        places[here, SCALE, h] = 1.0 / total if total > 0.0 else 0.0
+        places[here, EQUAL, h] = 0.0 if total > 0.0 else 1.0 / (bit + (1 if made else 0))
 
 
 @rule
-def value_call(made, here, task, tables, facts, room, steps):
-    """What the call is worth, by hand of the seat: called[0]."""
-    bids, _, seat, purpose, mine, theirs = task
-    weights, average, kinds, worth = tables[0], tables[2], facts[0], facts[1]
-    reach, scale, called = room[0], room[1], room[3]
-    bid, own = bids - 1 - lowest(made, bids), size_of(made) % 2 == seat
+def weigh_call(made, here, task, tables, room, steps):
+    """How likely the other seat is where the call is made, by its hand."""
+    seat, purpose, theirs = task[2], task[3], task[5]
+    weights, average, places = tables[0], tables[2], room[0]
+    own = size_of(made) % 2 == seat
     for h in range(theirs):
-        part = max(weights[CALL, made, h], 0.0) * scale[here, 0, h] + scale[here, 1, h]
-        called[here, 1, h] = reach[here, h] * (1.0 if own else part)
-    if purpose == LEARN and not own:
-        for h in range(theirs):
-            average[CALL, made, h] += steps[0].average * called[here, 1, h]
+        part = max(weights[CALL, made, h], 0.0) * places[here, SCALE, h] + places[here, EQUAL, h]
+        places[here, CALLED, h] = places[here, REACH, h] * (1.0 if own else part)
+    for h in range(theirs if purpose == LEARN and not own else 0):
+        average[CALL, made, h] += product(steps[0].average, places[here, CALLED, h], task)
+
+
+@rule
+def price_call(made, here, task, facts, room):
+    """What the call is worth, by kind of the seat's hand."""
+    bids, seat, theirs = task[0], task[2], task[5]
+    worth, places, prices = facts[1], room[0], room[2]
+    bid, own = bids - 1 - lowest(made, bids), size_of(made) % 2 == seat
     for kind in range(worth.shape[1]):
         got = 0.0
         for h in range(theirs):
-            got += worth[bid, kind, h] * called[here, 1, h]
-        called[here, 2, kind] = -got if own else got
-    for h in range(mine):
-        called[here, 0, h] = called[here, 2, kinds[bid, h]]
+            got += worth[bid, kind, h] * places[here, CALLED, h]
+        prices[here, kind] = -got if own else got
 
 
 @rule
 def finish(made, here, up, task, tables, facts, room, steps):
-    """Leave a set of bids for good: its value goes up, by hand of the seat."""
-    bids, _, seat, purpose, mine, _ = task
-    weights, scale, values, called = tables[0], room[1], room[2], room[3]
-    bit = lowest(made, bids)
-    if made:
-        value_call(made, here, task, tables, facts, room, steps)
-    if size_of(made) % 2 != seat:
-        for h in range(mine):
-            values[up, bit, h] = called[here, 0, h] if made else 0.0
-        for i in range(bit):
-            for h in range(mine):
-                values[up, bit, h] += values[here, i, h]
-    elif purpose == BEST:
-        for h in range(mine):
-            values[up, bit, h] = called[here, 0, h] if made else values[here, 0, h]
-        for i in range(bit):
-            for h in range(mine):
-                values[up, bit, h] = max(values[up, bit, h], values[here, i, h])
+    """Leave a set of bids for good: its value goes into its row, by hand of the seat."""
+    whole = row(made, lowest(made, task[0]), up, task)
+    gain_call(made, here, task, facts, room)
+    if size_of(made) % 2 != task[2]:
+        sum_values(made, here, whole, task, room)
+    elif task[3] == BEST:
+        best_value(made, here, whole, task, room)
     else:
-        for h in range(mine):
-            part = max(weights[CALL, made, h], 0.0) * scale[here, 0, h] + scale[here, 1, h]
-            values[up, bit, h] = part * called[here, 0, h] if made else 0.0
-        for i in range(bit):
-            after = made + (1 << i)
-            for h in range(mine):
-                part = max(weights[BID, after, h], 0.0) * scale[here, 0, h] + scale[here, 1, h]
-                values[up, bit, h] += part * values[here, i, h]
-        if purpose == LEARN:
-            improve(made, here, up, task, tables, room, steps)
+        mean_value(made, here, whole, task, tables, room)
+        if task[3] == LEARN:
+            improve(made, here, whole, task, tables, room, steps)
 
 
 @rule
-def improve(made, here, up, task, tables, room, steps):
-    """Each weight moves by what its action gains."""
-    weights, gains, values, called = tables[0], tables[1], room[2], room[3]
-    bit, mine, step = lowest(made, task[0]), task[4], steps[0]
+def gain_call(made, here, task, facts, room):
+    """What the call is worth, by the seat's hand; nothing where no bid is to be called."""
+    kinds, places, prices = facts[0], room[0], room[2]
+    bid = task[0] - 1 - lowest(made, task[0])
+    for h in range(task[4] if made else 0):
+        places[here, GAIN, h] = prices[here, kinds[bid, h]]
+
+
+@rule
+def sum_values(made, here, whole, task, room):
+    """The other seat moves: that it does so is in its reach."""
+    bit, mine, places, values = lowest(made, task[0]), task[4], room[0], room[1]
+    for h in range(mine):
+        values[whole, h] = places[here, GAIN, h] if made else 0.0
     for i in range(bit):
-        after = made + (1 << i)
+        then = row(made + (1 << i), i, here, task)
         for h in range(mine):
-            gain = values[here, i, h] - values[up, bit, h]
+            values[whole, h] += values[then, h]
+
+
+@rule
+def best_value(made, here, whole, task, room):
+    bit, mine, places, values = lowest(made, task[0]), task[4], room[0], room[1]
+    for h in range(mine):
+        values[whole, h] = places[here, GAIN, h] if made else -inf
+    for i in range(bit):
+        then = row(made + (1 << i), i, here, task)
+        for h in range(mine):
+            values[whole, h] = max(values[whole, h], values[then, h])
+
+
+@rule
+def mean_value(made, here, whole, task, tables, room):
+    bit, mine = lowest(made, task[0]), task[4]
+    weights, places, values = tables[0], room[0], room[1]
+    for h in range(mine):
+        part = max(weights[CALL, made, h], 0.0) * places[here, SCALE, h] + places[here, EQUAL, h]
+        values[whole, h] = product(part, places[here, GAIN, h], task) if made else 0.0
+    for i in range(bit):
+        after, then = made + (1 << i), row(made + (1 << i), i, here, task)
+        for h in range(mine):
+            part = max(weights[BID, after, h], 0.0) * places[here, SCALE, h]
+            part += places[here, EQUAL, h]
+            values[whole, h] += product(part, values[then, h], task)
+
+
+@rule
+def improve(made, here, whole, task, tables, room, steps):
+    """Each weight moves by what its action gains over the value of the set, which is in `whole`."""
+    bit, mine, step = lowest(made, task[0]), task[4], steps[0]
+    weights, gains, places, values = tables[0], tables[1], room[0], room[1]
+    for i in range(bit):
+        after, then = made + (1 << i), row(made + (1 << i), i, here, task)
+        for h in range(mine):
+            gain = values[then, h] - values[whole, h]
             weights[BID, after, h] = moved(weights[BID, after, h], gains[BID, after, h], gain, step)
             if step.predictive:
                 gains[BID, after, h] = gain
     for h in range(mine if made else 0):
-        gain = called[here, 0, h] - values[up, bit, h]
+        gain = places[here, GAIN, h] - values[whole, h]
         weights[CALL, made, h] = moved(weights[CALL, made, h], gains[CALL, made, h], gain, step)
         if step.predictive:
             gains[CALL, made, h] = gain
@@ -360,9 +374,9 @@ def improve(made, here, up, task, tables, room, steps):
 @rule
 def leave(made, up, task, room):
     """Pass by a set of bids to which the other seat never comes: it is worth nothing."""
-    values, bit = room[2], lowest(made, task[0])
+    values, whole = room[1], row(made, lowest(made, task[0]), up, task)
     for h in range(task[4]):
-        values[up, bit, h] = 0.0
+        values[whole, h] = 0.0
 
 
 @rule
@@ -373,14 +387,17 @@ def may_leave(task, steps):
     return task[3] != LEARN or (keeps and step.predictive == 0.0)
 
 
-@kernel
-def enter_heads(first, end, step, task, tables, facts, room, steps):
-    places = task[1] + 1
-    for block in range(first, end, step):
-        made, here, up = block << task[1], block * places, (block & (block - 1)) * places
-        if block:
-            enter(made, here, up, task, tables, room, steps)
-        scale_weights(made, here, task, tables, room)
+@rule
+def comes(here, task, room):
+    """Whether the other seat ever comes here."""
+    places = room[0]
+    for h in range(task[5]):
+        if places[here, REACH, h] > 0.0:
+            return True
+    return False
+
+
+# Blocks, a thread each
 
 
 @kernel
@@ -389,16 +406,6 @@ def walk_blocks(first, end, step, task, tables, facts, room, steps):
     for block in range(first, end, step):
         if not leaves or comes(block * (task[1] + 1), task, room):
             walk(block, leaves, task, tables, facts, room, steps)
-
-
-@rule
-def comes(here, task, room):
-    """Whether the other seat ever comes here."""
-    reach = room[0]
-    for h in range(task[5]):
-        if reach[here, h] > 0.0:
-            return True
-    return False
 
 
 @rule
@@ -416,17 +423,78 @@ def walk(block, leaves, task, tables, facts, room, steps):
             last, made = made & (made - 1), made + (made & -made)
         while last > head and last + (last & -last) == made:  # nothing more follows it
             here = place + size_of(last - head)
+            weigh_call(last, here, task, tables, room, steps)
+            price_call(last, here, task, facts, room)
             finish(last, here, here - 1, task, tables, facts, room, steps)
             last &= last - 1
 
 
+# Heads, a thread for each hand of each. `level` is where the list of heads comes to those with
+# equally many bids.
+
+
+@rule
+def with_hand(h, task, tables, facts, room):
+    """Task, tables, facts and room as if this hand were the only one."""
+    mine, theirs = (1 if h < task[4] else 0), (1 if h < task[5] else 0)
+    weights, gains, average = tables
+    kinds, worth, odds, heads = facts
+    places, values, prices = room
+    one = slice(h, h + 1)
+    return (
+        (task[0], task[1], task[2], task[3], mine, theirs, task[6]),
+        (weights[:, :, one], gains[:, :, one], average[:, :, one]),
+        (kinds[:, one], worth, odds[one], heads),
+        (places[:, :, one], values[:, one], prices),
+    )
+
+
+@rule
+def with_kind(kind, facts, room):
+    """Facts and room as if the seat had only hands of this kind."""
+    kinds, worth, odds, heads = facts
+    places, values, prices = room
+    one = slice(kind, kind + 1)
+    return (kinds, worth[:, one], odds, heads), (places, values, prices[:, one])
+
+
 @kernel
-def finish_heads(first, end, step, task, tables, facts, room, steps):
-    """The value of the game ends up in place 0, where a bit more than there are bids would be."""
-    leaves, places = may_leave(task, steps), task[1] + 1
-    for block in range(end - 1, first - 1, -step):
-        made, here, up = block << task[1], block * places, (block & (block - 1)) * places
-        if leaves and not comes(here, task, room):
-            leave(made, up, task, room)
+def enter_heads(first, end, step, level, task, tables, facts, room, steps):
+    leaves, places, wide = may_leave(task, steps), task[1] + 1, room[1].shape[1]
+    for i in range(first, end, step):
+        head = facts[3][level + i // wide]
+        own_task, own_tables, own_facts, own_room = with_hand(i % wide, task, tables, facts, room)
+        made, here, up = head << task[1], head * places, (head & (head - 1)) * places
+        if head == 0:
+            own_room[0][here, REACH, 0] = own_facts[2][0]
+            scale_weights(made, here, own_task, own_tables, own_room)
+        elif leaves and not comes(up, task, room):
+            own_room[0][here, REACH, 0] = 0.0
         else:
-            finish(made, here, up, task, tables, facts, room, steps)
+            enter(made, here, up, own_task, own_tables, own_room, steps)
+            scale_weights(made, here, own_task, own_tables, own_room)
+            weigh_call(made, here, own_task, own_tables, own_room, steps)
+
+
+@kernel
+def price_heads(first, end, step, task, tables, facts, room, steps):
+    kinds = room[2].shape[1]
+    for i in range(first, end, step):
+        head = i // kinds
+        own_facts, own_room = with_kind(i % kinds, facts, room)
+        if head:
+            price_call(head << task[1], head * (task[1] + 1), task, own_facts, own_room)
+
+
+@kernel
+def finish_heads(first, end, step, level, task, tables, facts, room, steps):
+    """The value of the game ends up in row 0."""
+    leaves, places, wide = may_leave(task, steps), task[1] + 1, room[1].shape[1]
+    for i in range(first, end, step):
+        head = facts[3][level + i // wide]
+        own_task, own_tables, own_facts, own_room = with_hand(i % wide, task, tables, facts, room)
+        made, here, up = head << task[1], head * places, (head & (head - 1)) * places
+        if leaves and not comes(here, task, room):
+            leave(made, up, own_task, own_room)
+        else:
+            finish(made, here, up, own_task, own_tables, own_facts, own_room, steps)

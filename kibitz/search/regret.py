@@ -23,7 +23,7 @@ class Solution:
     """An average strategy, which is what comes near to equilibrium."""
 
     form: Form
-    average: Table
+    average: Table  # on the device of the form
     iterations: int
 
     @cached_property
@@ -63,7 +63,8 @@ def solve(
 ) -> Solution:
     """The average strategy after so many iterations; `progress` is told how many are done.
 
-    A game that is solved more than once is better given as its form, `form_of(game)`.
+    A game that is solved more than once is better given as its form, `form_of(game)`; one that is
+    solved on a GPU must be, `form_of(game, "cuda")`.
     """
     form = form_of(game) if isinstance(game, Game) else game
     solver = Solver(form, method_named(method))

@@ -72,7 +72,7 @@ class Lookahead:
     def __init__(self, hands: Hands, net: BeliefNet) -> None:
         self.hands, self.net = hands, net
         self.kind = next(net.parameters()).dtype
-        self.gains = hands.gains.permute(1, 0, 2).contiguous(), hands.gains.permute(1, 2, 0)
+        self.gains = hands.gains, hands.gains.transpose(1, 2)
         self.numbers = torch.tensor(hands.bids, device=hands.device)
 
     def opening(self, size: int = 1) -> Public:
