@@ -29,7 +29,7 @@ def philox_by_the_paper(key, low, high):
 
 
 def philox(key, low, high, function=chance.philox):
-    made = int(function(np.uint64(key), np.uint64(high << 32 | low)))
+    made = int(function(np.uint64(key), np.uint64(high << 32 | low), chance.ROUNDS))
     return made % 2**32, made >> 32
 
 
@@ -329,6 +329,17 @@ def test_pick_gives_something_possible_when_odds_fall_short_of_one():
     out = np.zeros(MANY // 4, np.int64)
     fill_pick(chance.streams(6, "table", 1), np.array([0.25, 0.25, 0.0]), out)
     assert set(out.tolist()) == {0, 1}
+
+
+def test_every_bit_of_a_number_changes_half_of_the_bits_of_a_hash():
+    numbers, blocks, flips = random.Random(2), 2000, np.zeros(64)
+    for _ in range(blocks):
+        hashed, number = numbers.getrandbits(64), numbers.getrandbits(63)
+        before = int(chance.mix(np.uint64(hashed), np.uint64(number)))
+        for bit in range(64):
+            other = int(chance.mix(np.uint64(hashed), np.uint64(number ^ 1 << bit)))
+            flips[bit] += (before ^ other).bit_count()
+    assert (abs(flips - 32 * blocks) < 5 * np.sqrt(16 * blocks)).all()
 
 
 def test_mixing_tells_numbers_and_their_order_apart():

@@ -70,6 +70,7 @@ def tree_dtype(seats: int, max_legal: int) -> np.dtype[Any]:
     """What one tree needs besides its nodes and edges."""
     fields = [
         ("seat", np.int64),  # who thinks
+        ("root", np.uint64),  # the root's name, 0 where it is not known: no other deal changes it
         ("width", np.int64),  # how many actions the root has
         ("edges", np.int64),  # how many are in use
         ("nodes", np.int64),
@@ -131,6 +132,7 @@ def clear(t, nodes, seat):
     for i in range(nodes.shape[0]):
         nodes[i].name = np.uint64(0)
     t.seat = seat
+    t.root = np.uint64(0)
     t.width = 0
     t.edges = t.nodes = t.simulations = t.unstored = 0
 
@@ -258,7 +260,11 @@ def descend(t, rng, s, nodes, edges, explore, due, noise):
         if who == OVER:
             score(s, t.value)
             return
-        name = known(s, t.seat)
+        name = t.root
+        if t.depth > 0 or name == np.uint64(0):
+            name = known(s, t.seat)
+        if t.depth == 0:
+            t.root = name
         slot = slot_of(nodes, name)
         t.legal = actions(s, t.acts)
         if nodes[slot].name != name or t.depth == DEPTH:
@@ -445,6 +451,7 @@ def read_roots_all(
         for j in range(acts.shape[1]):
             acts[b, j], visits[b, j], means[b, j], priors[b, j] = 0, 0, 0.0, 0.0
         name = known(s, t.seat)
+        t.root = np.uint64(0)  # the next run may have another
         slot = slot_of(nodes[b], name)
         for j in range(n):
             acts[b, j] = t.acts[j]
