@@ -26,8 +26,9 @@ def test_fused_zones_are_as_near_to_the_network_as_torch_is_in_bfloat16(config):
     with torch.inference_mode():
         exact, torchs, ours = net(views), half(views), half.fused()(views)
     for want, theirs, got in zip(exact, torchs, ours, strict=True):
-        error = (theirs.float() - want).abs().max()
-        assert (got.float() - want).abs().max() < 1.5 * error
+        torch_off, off = ((each.float() - want).abs() for each in (theirs, got))
+        assert off.mean() < 1.25 * torch_off.mean()
+        assert off.max() < 2 * torch_off.max()  # a single worst number is mostly luck
 
 
 @pytest.mark.gpu
