@@ -245,6 +245,13 @@ def test_a_resumed_run_ends_with_the_same_weights(tmp_path):
         assert torch.equal(mine, theirs)
 
 
+@pytest.mark.parametrize("dice", [(5, 5), (1, 4), (3, 2)])
+def test_the_champion_sits_down_at_every_round_of_a_match(dice):
+    game = load("liars_dice", dice=dice)
+    assert match(game, "champion", "honest", games=200).win_rate > 0.45
+    assert match(game, "think:rounds=2", "random", games=4).games == 4
+
+
 def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
     large = recipe("liars_dice", "large")
     pairs = {tuple(each["dice"]) for each in (large.options, *large.others)}

@@ -249,11 +249,15 @@ def test_a_champion_is_small_has_a_card_and_sits_down(path):
     assert players.player("champion", load(path.stem)).name == "champion"
 
 
-def test_there_is_a_champion_and_it_beats_random_play():
+@pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
+def test_a_champion_beats_random_play(path):
     from kibitz.arena.match import match
 
-    assert [path.stem for path in CHAMPIONS] == ["beasty_bar"]
-    assert match(load("beasty_bar"), "champion", "random", games=100).win_rate > 0.85
+    assert match(load(path.stem), "champion", "random", games=100).win_rate > 0.85
+
+
+def test_there_are_champions():
+    assert [path.stem for path in CHAMPIONS] == ["beasty_bar", "liars_dice"]
 
 
 def test_a_game_without_a_champion_says_which_have_one():
