@@ -235,11 +235,9 @@ class ValuePlayer(NetPlayer):
 class BeliefPlayer(NetPlayer):
     """A network of beliefs: it follows what everybody must think of every hand, and plays by that.
 
-    rounds: make the network's policy better by so many rounds of looking ahead at each decision, or
-    by as many as there is time for in `seconds`; without, it is played as it is.
+    It changes tables when a match does, from one round's dice to the next one's. rounds, seconds:
+    how long it looks ahead at each decision, see `Believer`.
     """
-
-    PACE = 0.1, 0.01  # step and calm, see `Lookahead.solve`
 
     def __init__(
         self,
@@ -251,40 +249,21 @@ class BeliefPlayer(NetPlayer):
         seconds: float | None = None,
         **and_how: Any,
     ) -> None:
-        from torch import float16, float32
-
-        from .solving.hands import Hands
-        from .solving.lookahead import Lookahead
-        from .solving.story import Story
-
         super().__init__(None, *how, **and_how)
-        self.hands = hands = Hands(game, device)
-        sizes = [len(odds) for odds in hands.odds]
-        if not net.knows(sizes, hands.call):
-            raise PlayerError(f"this network was not made for {sizes[0]} against {sizes[1]} hands")
-        look = Lookahead(hands, net.to(device, float32 if device == "cpu" else float16).eval())
-        together = (1 if rounds else 16) if device == "cpu" else (64 if rounds else 512)
+        self.given = net, device, rounds, seconds
+        self._believers: dict[str, Any] = {}
+        self._at(game)
 
-        def solved(public: Any) -> Any:
-            return look.solve(public, rounds, *self.PACE, seconds).policy
+    def _at(self, game: Game) -> Any:
+        from .solving.believer import Believer
 
-        self.story = Story(look, solved if rounds else look.advice, together)
-        self.numbers = {
-            (seat, priv.tobytes()): number
-            for seat in range(2)
-            for number, priv in enumerate(hands.privs[seat].cpu().numpy())
-        }
-        self.places = np.zeros(game.num_actions, np.int64)
-        self.places[[*hands.bids, hands.call]] = np.arange(len(hands.bids) + 1)
+        if game.fingerprint not in self._believers:
+            self._believers[game.fingerprint] = Believer(game, *self.given)
+        return self._believers[game.fingerprint]
 
     def judge(self, sight: Sight) -> tuple[Any, Any]:
-        size = sight.game.view["priv"].shape[0]
-        pub = sight.views[:, size:].reshape(len(sight), 2, -1).sum(1)[:, self.hands.bids]
-        told = [tuple(np.flatnonzero(row).tolist()) for row in pub]
-        privs = zip(sight.seats.tolist(), sight.views[:, :size], strict=True)
-        mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in privs])
-        odds = self.story.odds(told, mine)
-        policy = np.take_along_axis(odds, self.places[sight.legal[0]], 1) * _inside(sight)
+        odds = self._at(sight.game).odds(sight.views, sight.seats, sight.legal[0])
+        policy = odds * _inside(sight)
         with np.errstate(divide="ignore"):  # what is never played is worth minus infinity
             return np.log(policy), policy / policy.sum(1, keepdims=True)
 

@@ -10,10 +10,11 @@ import torch
 
 from kibitz.arena.exploitability import exploit
 from kibitz.arena.match import match
+from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
 from kibitz.nets.beliefs import BeliefConfig, BeliefNet
-from kibitz.players import PlayerError, player
+from kibitz.players import player
 from kibitz.recipes import recipe
 from kibitz.solving.hands import Hands
 from kibitz.solving.lookahead import Lookahead, Public, updated
@@ -190,7 +191,7 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
     ],
 )
 def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):
-    with pytest.raises(PlayerError, match=why):
+    with pytest.raises(GameError, match=why):
         player(text.format(saved), load("liars_dice", **options))
 
 
@@ -250,6 +251,11 @@ def test_the_champion_sits_down_at_every_round_of_a_match(dice):
     game = load("liars_dice", dice=dice)
     assert match(game, "champion", "honest", games=200).win_rate > 0.45
     assert match(game, "think:rounds=2", "random", games=4).games == 4
+
+
+def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last():
+    game = load("liars_dice", dice=(3, 2), die_loss="loser")
+    assert match(game, "champion", "random", games=20).win_rate > 0.8
 
 
 def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
