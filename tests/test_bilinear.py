@@ -522,7 +522,7 @@ def test_every_kind_of_network_sits_down(net, mode, saved):
         ({"dice": (5, 4)}, "", r"trained for dice \[4, 5\], not \(5, 4\)"),
         ({"dice": (4, 5), "variant": "high"}, "", "trained for variant joker, not high"),
         ({"dice": (5, 5)}, "", "trained for view"),
-        ({"dice": (4, 5)}, ",sims=20", "sims=20: .* tells values only"),
+        ({"dice": (4, 5)}, ",sims=20", "sims=20: .* is no network that trees"),
         ({"dice": (4, 5)}, ",threshold=x", "threshold is a number"),
         ({"dice": (4, 5)}, ",device=tpu", "device=tpu: there are cpu and cuda"),
     ],
