@@ -33,6 +33,17 @@ def models():
     return Path(told)
 
 
+@pytest.fixture(scope="module")
+def one_thread():
+    """Small networks on a busy machine lose more by threads of torch than they win."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 @pytest.fixture(scope="session")
 def coin():
     """A game of one file outside the package that writes no more than it must."""

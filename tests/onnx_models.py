@@ -15,14 +15,6 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 SMALL = NetCompBilin(CompBilinConfig(32, 112, (7, 6, 5), 9), seed=5).eval()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def same_weights(one, two):
     pairs = zip(one.state_dict().items(), two.state_dict().items(), strict=True)
     return all(a == b and torch.equal(x, y) for (a, x), (b, y) in pairs)

@@ -29,6 +29,8 @@ from kibitz.nets.bilinear import (
 )
 from kibitz.players import NetPlayer, PlayerError, Sight, ValuePlayer, player, regret_policy
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 FIVES = games.load("liars_dice")
 A, B = (2, 2, 3, 5, 6), (1, 3, 4, 4, 6)
 SMALL = {"interaction": 12, "hidden": (6, 5)}
@@ -38,14 +40,6 @@ KINDS = [
     NetConcat(ConcatConfig(), seed=3),
 ]
 each_net = pytest.mark.parametrize("net", KINDS, ids=lambda net: type(net).__name__)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def size(*parts):

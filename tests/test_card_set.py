@@ -23,6 +23,8 @@ from kibitz.nets.card_set import (
 )
 from kibitz.nets.evaluate import NetEvaluator
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 # Channels that the specification leaves zero.
 RESERVED = (
     "3-15, 17, 24-31, 33, 35, 46-55, 57, 59, 64-71, 73, 75, 77-87, 89, 91-95, 97, 99, 101-103, "
@@ -67,15 +69,6 @@ def lively(net, seed=5):
             if weights.ndim == 1 or name == "slot.weight":
                 weights += 0.3 * torch.randn(weights.shape, generator=rng)
     return net
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Small batches gain nothing from a second one, and other tests run beside these."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

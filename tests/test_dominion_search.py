@@ -12,18 +12,11 @@ from kibitz.nets.card_set import CardSetConfig, CardSetNet
 from kibitz.nets.evaluate import NetEvaluator
 from kibitz.search.mcts import Search, Settings
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 GAME = games.load("dominion")
 SMALL = CardSetConfig(width=32, attention_heads=4, layers=2)
 ABSENT = -1e9
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Small networks on a busy machine lose more by threads than they win."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def net(seed=0, config=SMALL):

@@ -22,6 +22,8 @@ from kibitz.train.folder import RunError, RunFolder
 from kibitz.train.memory import Memory
 from kibitz.train.run import Run
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 TINY = {"dice": (1, 1), "sides": 3}
 PUBLISHED = replace(
     recipe("liars_dice", "published"),
@@ -45,14 +47,6 @@ CLIMBING = replace(
     gate_games=20,
 )
 WAYS = pytest.mark.parametrize("told", [PUBLISHED, CLIMBING], ids=["published", "climbing"])
-
-
-@pytest.fixture(autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def begun(told, device="cpu", seed=1):

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 from test_cli import run
 from typer.testing import CliRunner
 
@@ -21,16 +20,10 @@ from kibitz.search.climb import NoClimb
 from kibitz.search.ladder import BID, CALL, Ladder
 from kibitz.search.regret import solve
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 SMALL = games.load("liars_dice", dice=(1, 1), sides=3)
 BIDS, LIAR = SMALL.num_actions - 1, SMALL.num_actions - 1
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 def moody(sight):

@@ -22,6 +22,8 @@ from kibitz.solving.story import Story
 from kibitz.train.belief_play import BeliefPlay
 from kibitz.train.run import Run
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 CONFIG = BeliefConfig(sets=(6, 21), actions=25, width=32, depth=1, rank=4)
 
 

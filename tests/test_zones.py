@@ -11,6 +11,8 @@ from torch import nn
 from kibitz.nets import NetError
 from kibitz.nets.zones import LARGE, ZoneConfig, ZoneLayer, ZoneNet
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 QUEUE, BAR, THATS_IT, HAND = slice(0, 85), slice(85, 493), slice(493, 901), slice(901, 969)
 OPPONENT, SCALARS = slice(969, 981), slice(981, 988)
 PLACE = 16  # where in a card its slot stands
@@ -92,15 +94,6 @@ def lively(net, seed=5):
             elif name == "card.species.weight":
                 weights[:-1] += torch.randn(weights[:-1].shape, generator=rng)
     return net
-
-
-@pytest.fixture(scope="module", autouse=True)
-def one_thread():
-    """Small batches gain nothing from a second one, and other tests run beside these."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
