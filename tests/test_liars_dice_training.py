@@ -46,7 +46,22 @@ CLIMBING = replace(
     gate_every=2,
     gate_games=20,
 )
-WAYS = pytest.mark.parametrize("told", [PUBLISHED, CLIMBING], ids=["published", "climbing"])
+BELIEFS = replace(
+    recipe("liars_dice", "large"),
+    options=TINY,
+    others=({**TINY, "dice": (1, 2)},),
+    config={"width": 32, "depth": 1, "rank": 4},
+    tables=(64, 32),
+    turns=2,
+    lessons=20,
+    batch=64,
+    iterations=2,
+    gate_every=2,
+    gate_games=20,
+)
+WAYS = pytest.mark.parametrize(
+    "told", [PUBLISHED, CLIMBING, BELIEFS], ids=["published", "climbing", "beliefs"]
+)
 
 
 def begun(told, device="cpu", seed=1):
@@ -83,9 +98,10 @@ def test_the_published_way_learns():
 ITERATIONS = {"iterations": 4, "baselines": ("random",)}
 KILLED_PUBLISHED = replace(PUBLISHED, **ITERATIONS)
 KILLED_CLIMBING = replace(CLIMBING, plays=20, lessons=30, **ITERATIONS)
+KILLED_BELIEFS = replace(BELIEFS, **ITERATIONS)
 
 
-@pytest.mark.parametrize("name", ["KILLED_PUBLISHED", "KILLED_CLIMBING"])
+@pytest.mark.parametrize("name", ["KILLED_PUBLISHED", "KILLED_CLIMBING", "KILLED_BELIEFS"])
 def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run = Run(globals()[name], whole, seed=killing.SEED)
@@ -212,7 +228,8 @@ def test_a_policy_network_knows_which_actions_are_above():
 @pytest.mark.gpu
 @WAYS
 def test_the_same_code_learns_on_a_gpu(told):
-    small = replace(told, **({"steps": 5} if told is PUBLISHED else {"plays": 5, "lessons": 5}))
+    few = {name: 5 for name in ("steps", "plays", "lessons") if hasattr(told, name)}
+    small = replace(told, **few)
     here, there = begun(small), begun(small, "cuda")
     assert here.iterate(1, silent).keys() == there.iterate(1, silent).keys()
     assert all(p.device.type == "cuda" for p in there.average.parameters())

@@ -2,7 +2,6 @@
 
 import copy
 import itertools
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -225,27 +224,6 @@ def test_a_network_of_beliefs_learns(tmp_path):
     before, _ = exploited(run), run.train()
     assert before > 0.4
     assert exploited(run) < 0.1
-
-
-def stop(row):
-    raise KeyboardInterrupt
-
-
-def test_a_resumed_run_ends_with_the_same_weights(tmp_path):
-    few = replace(SMALL, iterations=2, lessons=5, turns=1, others=({"dice": (1, 2), "sides": 3},))
-    whole = Run(few, tmp_path / "whole", seed=2)
-    whole.train()
-    run = Run(few, tmp_path / "parts", seed=2)
-    with pytest.raises(KeyboardInterrupt):
-        run.train(progress=stop)
-    run.close()
-    assert run.standing.iteration == 1
-    again = Run(few, tmp_path / "parts", seed=2, resume=True)
-    again.train()
-    for mine, theirs in zip(
-        whole.method.net.parameters(), again.method.net.parameters(), strict=True
-    ):
-        assert torch.equal(mine, theirs)
 
 
 @pytest.mark.parametrize("dice", [(5, 5), (1, 4), (3, 2)])
