@@ -120,6 +120,7 @@ def demo() -> None:
         out.print(f"{lost:.3f} points a game against {who}", highlight=False, soft_wrap=True)
     out.print(
         f"\nNow you: [bold].venv/bin/kibitz play liars_dice --against {trained} -o dice=1,1[/bold]"
-        "\nor against five dice and a stranger: [bold].venv/bin/kibitz play liars_dice[/bold]",
+        "\nor with five dice against the champion: "
+        "[bold].venv/bin/kibitz play liars_dice --against champion[/bold]",
         soft_wrap=True,
     )
