@@ -4,12 +4,9 @@ Without one, numba's simulator shows that the launches are right, in a process o
 chosen when numba is imported.
 """
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
+from simulator import simulated
 
 from kibitz import batch, games
 from kibitz.arena.exploitability import exploit, policy_of, table_of_policy
@@ -23,19 +20,11 @@ DEVICES = ("cpu", "cuda")
 
 
 def test_the_simulated_gpu_learns_and_answers_like_the_cpu():
-    run = subprocess.run(
-        [sys.executable, __file__],
-        env={**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    assert run.returncode == 0, run.stdout
-    assert run.stdout.split() == [*METHODS, "kuhn"], run.stdout
+    assert simulated(__file__) == [*METHODS, "kuhn"]
 
 
 def simulate():
-    batch.BLOCK = 8  # a simulated thread is a real one, and takes its time to start
+    batch.WARP = 8
     game = games.load("liars_dice", dice=(1, 1), sides=2)
     cpu, gpu = (form_of(game, device) for device in DEVICES)
     assert (cpu.blocks, gpu.blocks) == (1, 16)
@@ -52,19 +41,6 @@ def simulate():
 
 
 # On a GPU ----------------------------------------------------------------------------------------
-
-
-def on_a_gpu(test):
-    for mark in (
-        pytest.mark.gpu,
-        pytest.mark.filterwarnings("ignore:.*Grid size"),  # the first and last levels are short
-        # numba-cuda 0.30 on NumPy 2.5, when it is imported
-        pytest.mark.filterwarnings(
-            "ignore:The 'generic' unit for NumPy timedelta:DeprecationWarning"
-        ),
-    ):
-        test = mark(test)
-    return test
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +63,7 @@ def check_solutions(forms, iterations, method):
     return there.response
 
 
-@on_a_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("who", ["random", "honest"])
 def test_a_player_is_exploited_alike(forms, who):
     cpu = forms[0]
@@ -95,34 +71,34 @@ def test_a_player_is_exploited_alike(forms, who):
     assert check_responses(forms, table).exploitability > 0.1
 
 
-@on_a_gpu
+@pytest.mark.gpu
 def test_the_average_of_a_solver_is_exploited_alike(forms):
     solution = solve(forms[0], 30)
     response = check_responses(forms, solution.average)
     assert response == solution.response and 0 < response.exploitability < 0.1
 
 
-@on_a_gpu
+@pytest.mark.gpu
 def test_a_player_is_looked_through_alike():
     game = games.load("liars_dice", dice=(1, 1))
     here, there = (exploit(game, "honest", 10, device=device) for device in DEVICES)
     assert here == there
 
 
-@on_a_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("variant", ["joker", "normal", "high", "stairs"])
 def test_other_variants_are_solved_alike(variant):
     game = games.load("liars_dice", dice=(2, 1), sides=4, variant=variant)
     check_solutions([form_of(game, device) for device in DEVICES], 10, "cfr+")
 
 
-@on_a_gpu
+@pytest.mark.gpu
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_learns_alike(forms, method):
     check_solutions(forms, 30, method)
 
 
-@on_a_gpu
+@pytest.mark.gpu
 def test_cfr_plus_brackets_the_value_alike(forms):
     low, high = check_solutions(forms, 200, "cfr+").bracket
     assert low < high < low + 2e-3
