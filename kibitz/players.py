@@ -475,6 +475,8 @@ def think(
     _check_game(path, "beliefs", theirs, game)
     limit = real("seconds", seconds) if seconds else None
     count = whole("rounds", rounds) if rounds else 10_000 if seconds else 64
+    if count < 1 or (limit is not None and not limit > 0):
+        raise PlayerError("think: rounds is at least 1, seconds is above 0")
     name = f"think:{f'seconds={seconds}' if seconds else f'rounds={count}'}"
     how = {"mode": mode, "threshold": real("threshold", threshold), "name": name}
     return BeliefPlayer(game, weights, device, rounds=count, seconds=limit, **how)

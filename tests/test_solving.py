@@ -158,6 +158,17 @@ def test_beliefs_follow_from_what_each_hand_would_have_bid(net):
     assert np.allclose(odds[0], look.advice(public)[0, :, 13], atol=1e-5)
 
 
+def test_only_the_decision_that_is_due_is_thought_about(net):
+    look, asked = lookahead(net, (1, 2)), []
+
+    def decide(public):
+        asked.append(public.standing.tolist())
+        return look.advice(public)
+
+    Story(look, decide, rows=1).odds([(2, 5, 9)], np.array([13]))
+    assert asked == [[9]]
+
+
 def test_an_answer_does_not_depend_on_what_else_was_asked(net):
     look = lookahead(net, (1, 1))
     told = [(), (3,), (3, 4), (0, 1, 2), (5, 11)]
@@ -189,6 +200,8 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
         ("net:{}", {"dice": (1, 1), "variant": "normal"}, "was trained for variant joker"),
         ("net:{},sims=4", {"dice": (1, 1)}, "no network that trees are searched with"),
         ("think:rounds=x,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
+        ("think:rounds=0,path={}", {"dice": (1, 1)}, "rounds is at least 1"),
+        ("think:seconds=-1,path={}", {"dice": (1, 1)}, "seconds is above 0"),
     ],
 )
 def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):

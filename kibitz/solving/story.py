@@ -20,6 +20,9 @@ Decide = Callable[[Public], Tensor]  # what all hands of the mover do. [n, actio
 class Story:
     """Beliefs after bids, and what each hand would do now.
 
+    What was bid before is followed by the network's own policy; `decide` is for the decision that
+    is due, so that it alone takes time.
+
     rows: tables that are decided at a time, always exactly so many: then an answer does not depend
     on what else was asked.
     """
@@ -39,7 +42,7 @@ class Story:
             where = np.array([place[told[k]] for k in tables], np.int64)
             for first in range(0, len(different), self.rows):
                 some = np.flatnonzero((where >= first) & (where < first + self.rows))
-                policy = self._decided(different[first : first + self.rows])
+                policy = self._asked(self.decide, different[first : first + self.rows])
                 mine = torch.from_numpy(hands[np.array(tables)[some]]).to(policy.device)
                 rows = torch.from_numpy(where[some] - first).to(policy.device)
                 out[np.array(tables)[some]] = policy[rows, :, mine].cpu().numpy()
@@ -56,7 +59,7 @@ class Story:
             before = sorted({bids[:-1] for bids in level})
             place = {bids: row for row, bids in enumerate(before)}
             for first in range(0, len(before), self.rows):
-                policy = self._decided(before[first : first + self.rows])
+                policy = self._asked(self.look.advice, before[first : first + self.rows])
                 for bids in level:
                     row = place[bids[:-1]] - first
                     if 0 <= row < self.rows:
@@ -65,7 +68,7 @@ class Story:
                             rung, policy[row : row + 1, bids[-1]]
                         )
 
-    def _decided(self, told: Sequence[Bids]) -> Tensor:
+    def _asked(self, decide: Decide, told: Sequence[Bids]) -> Tensor:
         """What all hands do after these bids, at most `rows` of them."""
         full = [*told, *[told[0]] * (self.rows - len(told))]
-        return self.decide(joined([self._known[bids] for bids in full]))[: len(told)]
+        return decide(joined([self._known[bids] for bids in full]))[: len(told)]
