@@ -198,6 +198,7 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
     [
         ("net:{}", {"dice": (3, 1)}, "was not made for 56 against 6 hands"),
         ("net:{}", {"dice": (1, 1), "variant": "normal"}, "was trained for variant joker"),
+        ("net:{}", {"dice": (1, 1), "opening_call": True}, "can end before the first bid"),
         ("net:{},sims=4", {"dice": (1, 1)}, "no network that trees are searched with"),
         ("think:rounds=x,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
         ("think:rounds=0,path={}", {"dice": (1, 1)}, "rounds is at least 1"),

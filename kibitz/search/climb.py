@@ -30,6 +30,10 @@ def rungs(game: Game) -> tuple[list[int], int]:
     if game.seats == 2 and game.zero_sum and game.turn(s) == 0:
         bids = game.legal(s)
         game.play(s, bids[-1])
+        if game.turn(s) == OVER:
+            raise NoClimb(
+                f"{game.name} can end before the first bid here; choose options that forbid it"
+            )
         if game.turn(s) == 1 and len(calls := game.legal(s)) == 1 and calls[0] > bids[-1]:
             return bids, calls[0]
     raise NoClimb(f"{game.name} is not a game of climbing bids")
