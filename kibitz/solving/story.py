@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,18 +34,14 @@ class Story:
     def odds(self, told: Sequence[Bids], hands: Any) -> Any:
         """What the mover does with its hand, by table. [n, actions]"""
         self._learn(told)
+        tables: dict[Bids, list[int]] = {}
+        for table, bids in enumerate(told):
+            tables.setdefault(bids, []).append(table)
         out = np.zeros((len(told), len(self.look.hands.bids) + 1))
         for seat in range(2):
-            tables = [k for k, bids in enumerate(told) if len(bids) % 2 == seat]
-            different = sorted({told[k] for k in tables})
-            place = {bids: row for row, bids in enumerate(different)}
-            where = np.array([place[told[k]] for k in tables], np.int64)
-            for first in range(0, len(different), self.rows):
-                some = np.flatnonzero((where >= first) & (where < first + self.rows))
-                policy = self._asked(self.decide, different[first : first + self.rows])
-                mine = torch.from_numpy(hands[np.array(tables)[some]]).to(policy.device)
-                rows = torch.from_numpy(where[some] - first).to(policy.device)
-                out[np.array(tables)[some]] = policy[rows, :, mine].cpu().numpy()
+            moving = [bids for bids in tables if len(bids) % 2 == seat]
+            for bids, policy in self._asked(self.decide, moving):
+                out[tables[bids]] = policy.cpu().numpy()[:, hands[tables[bids]]].T
         return out
 
     def _learn(self, told: Sequence[Bids]) -> None:
@@ -55,20 +51,19 @@ class Story:
         wanted = {bids[:end] for bids in told for end in range(1, len(bids) + 1)}
         wanted -= self._known.keys()
         for length in sorted({len(bids) for bids in wanted}):
-            level = sorted(bids for bids in wanted if len(bids) == length)
-            before = sorted({bids[:-1] for bids in level})
-            place = {bids: row for row, bids in enumerate(before)}
-            for first in range(0, len(before), self.rows):
-                policy = self._asked(self.look.advice, before[first : first + self.rows])
-                for bids in level:
-                    row = place[bids[:-1]] - first
-                    if 0 <= row < self.rows:
-                        rung = torch.tensor(bids[-1:], device=policy.device)
-                        self._known[bids] = self._known[bids[:-1]].after(
-                            rung, policy[row : row + 1, bids[-1]]
-                        )
+            after: dict[Bids, list[int]] = {}
+            for bids in wanted:
+                if len(bids) == length:
+                    after.setdefault(bids[:-1], []).append(bids[-1])
+            for bids, policy in self._asked(self.look.advice, list(after)):
+                for rung in after[bids]:
+                    made = torch.tensor([rung], device=policy.device)
+                    self._known[*bids, rung] = self._known[bids].after(made, policy[None, rung])
 
-    def _asked(self, decide: Decide, told: Sequence[Bids]) -> Tensor:
-        """What all hands do after these bids, at most `rows` of them."""
-        full = [*told, *[told[0]] * (self.rows - len(told))]
-        return decide(joined([self._known[bids] for bids in full]))[: len(told)]
+    def _asked(self, decide: Decide, told: list[Bids]) -> Iterator[tuple[Bids, Tensor]]:
+        """What all hands of the mover do after each of these bids. [actions, hands] each"""
+        for first in range(0, len(told), self.rows):
+            some = told[first : first + self.rows]
+            full = [*some, *some[:1] * (self.rows - len(some))]
+            policy = decide(joined([self._known[bids] for bids in full]))
+            yield from zip(some, policy[: len(some)], strict=True)
