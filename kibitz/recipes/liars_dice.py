@@ -1,8 +1,8 @@
 """Liar's Dice: regrets remembered by history, decisions solved over beliefs, and the published way.
 
-`default` takes minutes on a CPU with up to three dice, `large` is for a GPU and makes one network for
-all pairs of one to five dice, `published` is the
-algorithm of the published networks, and `demo` learns something in a minute on two cores.
+`default` takes minutes on a CPU with up to three dice, `large` is for a GPU and makes one network
+for all pairs of one to five dice, `published` is the algorithm of the published networks, and
+`demo` learns something in a minute on two cores.
 """
 
 from __future__ import annotations
