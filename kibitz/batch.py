@@ -43,6 +43,7 @@ Array = Any  # a NumPy array, a device array, or anything that shares its memory
 
 BLOCK, WARP = 128, 32  # GPU threads a block, for many games and for few
 FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
+PACKED = 256  # GPU threads a block where a network needs the rest of the GPU at the same time
 LEGAL, NOT_LEGAL, NOT_YOUR_MOVE = 0, 1, 2  # what `check_all` reports
 
 
@@ -247,12 +248,16 @@ class Gpu:
         self.stream = self.cuda.external_stream(stream) if stream else 0
 
     def run(self, function: Function, size: int, *arrays: Any) -> None:
+        self._start(function, WARP if size <= FEW else BLOCK, size, arrays)
+
+    def launch(self, function: Function, size: int, *arrays: Any) -> None:
+        """Run a kernel beside others, on as little of the GPU as it fits into."""
+        self._start(function, PACKED, size, arrays)
+
+    def _start(self, function: Function, threads: int, size: int, arrays: Any) -> None:
         _prepare_rules_for_cuda()
-        threads = WARP if size <= FEW else BLOCK
         blocks = (size + threads - 1) // threads
         _launcher(function)[blocks, threads, self.stream](size, *arrays)
-
-    launch = run
 
     def empty(self, shape: Any, dtype: Any) -> Array:
         return self.cuda.to_device(np.zeros(shape, dtype))

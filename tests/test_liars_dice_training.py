@@ -15,7 +15,7 @@ from kibitz import players
 from kibitz.arena.exploitability import exploitability, policy_of
 from kibitz.game import GameError
 from kibitz.games import liars_dice, load
-from kibitz.nets.bilinear import HandPolicyConfig, HandPolicyNet
+from kibitz.nets.bilinear import above
 from kibitz.recipes import recipe
 from kibitz.solving.hands import Hands
 from kibitz.train.folder import RunError, RunFolder
@@ -212,14 +212,12 @@ def test_a_game_without_climbing_bids_is_refused():
         Hands(load("kuhn"), "cpu")
 
 
-def test_a_policy_network_knows_which_actions_are_above():
-    net = HandPolicyNet(HandPolicyConfig(priv=5, pub=14))
+def test_a_history_tells_which_actions_are_above():
     game = load("liars_dice", **TINY)
     for history in ([], [0], [1, 4], [5]):
         s = liars_dice.position(game, [(1,), (2,)], history)
         view = torch.from_numpy(np.array([game.look(s, len(history) % 2)]).view(np.float32))
-        above = net.above(view.reshape(1, -1)[:, 5:])
-        assert above[0].nonzero().reshape(-1).tolist() == game.legal(s)
+        assert above(view.reshape(1, -1)[:, 5:])[0].nonzero().reshape(-1).tolist() == game.legal(s)
 
 
 # On a GPU ----------------------------------------------------------------------------------------

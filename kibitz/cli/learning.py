@@ -22,6 +22,10 @@ def train(
     minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
     option: OptionTexts = None,
+    against: Annotated[
+        list[str] | None,
+        typer.Option(help="A player to beat, besides the recipe's; may be repeated."),
+    ] = None,
     seed: Seed = 0,
 ) -> None:
     """Train a player by self-play. Kill it whenever you like; --resume goes on to the same end."""
@@ -34,6 +38,8 @@ def train(
     one_torch_thread()
     told = recipe(name, which)
     told = replace(told, options={**told.options, **options_of(option)})
+    if against:
+        told = told.meeting(against)
     run = Run(told, out_folder, device=device, seed=seed, resume=resume)
     with Watch(told.iterations) as moved:
 

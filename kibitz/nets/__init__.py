@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from ..game import GameError
 from .beliefs import BeliefConfig, BeliefNet
-from .bilinear import VALUE_NETS, HandPolicyConfig, HandPolicyNet
+from .bilinear import VALUE_NETS, HandPolicyConfig, HandPolicyNet, HandWorthNet
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .zones import ZoneConfig, ZoneNet
 
@@ -24,6 +24,7 @@ NETS: dict[str, tuple[type[Any], type[Any]]] = {
     "zones": (ZoneConfig, ZoneNet),
     **VALUE_NETS,
     "hand_policy": (HandPolicyConfig, HandPolicyNet),
+    "hand_worth": (HandPolicyConfig, HandWorthNet),
     "beliefs": (BeliefConfig, BeliefNet),
     "card_set": (CardSetConfig, CardSetNet),
     "design_v2": (DesignV2Config, DesignV2Net),

@@ -269,25 +269,60 @@ class HandPolicyNet(nn.Module):
         views = views.to(self.policy.priv.weight.dtype)
         priv, pub = views[:, : self.config.priv], views[:, self.config.priv :]
         logits = self.policy(priv, pub)
-        odds = logits.masked_fill(~self.above(pub), -1e9).softmax(1)
+        odds = logits.masked_fill(~above(pub), -1e9).softmax(1)
         value = (odds * self.worth(priv, pub)).sum(1).clamp(-1, 1)
         return logits, torch.stack((value, -value), 1)
 
     def trimmed(self, views: Tensor, together: int = GPU_ROWS) -> tuple[Tensor, Tensor]:
         """The same, so many views at a time."""
-        answers = [self(part) for part in torch.split(views, together)]
-        logits, values = zip(*answers, strict=True)
-        return torch.cat(logits), torch.cat(values)
+        return in_parts(self, views, together)
 
-    def above(self, pub: Tensor) -> Tensor:
-        """Which actions are above all that were made; the last one needs one before it.
 
-        [n, actions]
-        """
-        made = pub.reshape(len(pub), 2, -1)[:, :, :-1].amax(1)
-        above = made.flip(1).cummax(1).values.flip(1) == 0
-        above[:, -1] &= made.any(1)
-        return above
+class HandWorthNet(nn.Module):
+    """What each action is worth to a hand after a history.
+
+    >>> net = HandWorthNet(HandPolicyConfig())
+    >>> [each.shape for each in net(torch.zeros(3, 156))]
+    [torch.Size([3, 61]), torch.Size([3, 2])]
+    """
+
+    SHARP = 50.0  # logits for each point that an action is worth more
+
+    def __init__(self, config: HandPolicyConfig, seed: int = 0) -> None:
+        super().__init__()
+        self.config = config
+        self.worth = HandTrunk(config)
+        initialise(self, seed)
+
+    def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits [batch, actions] and values [batch, 2], those of the seat to move first."""
+        views = views.to(self.worth.priv.weight.dtype)
+        priv, pub = views[:, : self.config.priv], views[:, self.config.priv :]
+        worth = self.worth(priv, pub)
+        value = worth.masked_fill(~above(pub), -1.0).amax(1).clamp(-1, 1)
+        return self.SHARP * worth, torch.stack((value, -value), 1)
+
+    def trimmed(self, views: Tensor, together: int = GPU_ROWS) -> tuple[Tensor, Tensor]:
+        """The same, so many views at a time."""
+        return in_parts(self, views, together)
+
+
+def in_parts(net: nn.Module, views: Tensor, together: int) -> tuple[Tensor, Tensor]:
+    """What a network says, so many views at a time."""
+    answers = [net(part) for part in torch.split(views, together)]
+    logits, values = zip(*answers, strict=True)
+    return torch.cat(logits), torch.cat(values)
+
+
+def above(pub: Tensor) -> Tensor:
+    """Which actions are above all that were made; the last one needs one before it.
+
+    [n, actions]
+    """
+    made = pub.reshape(len(pub), 2, -1)[:, :, :-1].amax(1)
+    higher = made.flip(1).cummax(1).values.flip(1) == 0
+    higher[:, -1] &= made.any(1)
+    return higher
 
 
 # For play -----------------------------------------------------------------------------------------

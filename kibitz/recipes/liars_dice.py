@@ -1,7 +1,8 @@
 """Liar's Dice: regrets remembered by history, decisions solved over beliefs, and the published way.
 
 `default` takes minutes on a CPU with up to three dice, `large` is for a GPU and makes one network
-for all pairs of one to five dice, `published` is the algorithm of the published networks, and
+for all pairs of one to five dice, `published` is the algorithm of the published networks, `wide`
+the same with more games a step, for minutes on a GPU, `response` learns to beat given players, and
 `demo` learns something in a minute on two cores.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import replace
 from ..train.belief_play import BeliefPlay
 from ..train.climbing import Climbing
 from ..train.regret_play import RegretPlay
+from ..train.response import Response
 
 BASELINES = ("random", "honest", "threshold")
 
@@ -61,6 +63,30 @@ PUBLISHED = RegretPlay(
     baselines=BASELINES,
 )
 
+WIDE = replace(
+    PUBLISHED,
+    deals=2048,
+    rate=2.4,
+    delay=1200.0,
+    steps=250,
+    iterations=20,
+    gate_every=4,
+    gate_games=1000,
+    gate_rate=0.45,
+)
+
+RESPONSE = Response(
+    game="liars_dice",
+    options={"dice": (5, 5)},
+    config={"interaction": 512, "hidden": (256, 256)},
+    against=("honest", "threshold", "threshold"),
+    iterations=12,
+    gate_every=4,
+    gate_games=2000,
+    gate_rate=0.0,  # it is to beat others, not what it was before
+    baselines=BASELINES,
+)
+
 DEMO = replace(
     DEFAULT,
     config={"interaction": 64, "hidden": (64,)},
@@ -71,4 +97,11 @@ DEMO = replace(
     gate_games=1000,
 )
 
-RECIPES = {"default": DEFAULT, "large": LARGE, "published": PUBLISHED, "demo": DEMO}
+RECIPES = {
+    "default": DEFAULT,
+    "large": LARGE,
+    "published": PUBLISHED,
+    "wide": WIDE,
+    "response": RESPONSE,
+    "demo": DEMO,
+}

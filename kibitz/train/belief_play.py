@@ -12,8 +12,9 @@ from __future__ import annotations
 import copy
 import math
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, ClassVar
 
 import torch
@@ -26,6 +27,7 @@ from ..players import BeliefPlayer, Player
 from ..solving.hands import Hands
 from ..solving.lookahead import SELDOM, Lookahead, Public, joined
 from .folder import RunFolder
+from .rows import changed, together
 from .run import Stage, Training
 from .weights import arrays_of, follow, restore
 
@@ -109,11 +111,6 @@ class Lessons:
     def __len__(self) -> int:
         return len(self.bids)
 
-    def each(self, change: Callable[[Tensor], Tensor]) -> Lessons:
-        """The same with all rows changed in some way."""
-        names = [field.name for field in fields(self)][1:]
-        return Lessons(self.odds, *(change(getattr(self, name)) for name in names))
-
 
 class BeliefMethod:
     """Self-play and learning in turns. Nothing but weights goes from one iteration to the next."""
@@ -169,7 +166,7 @@ class BeliefMethod:
                 found[public.mover].append(lesson)
                 going_on.append(after)
             public = joined(going_on)
-        return [_together(each) for each in found if each]
+        return [together(each) for each in found if each]
 
     def _others(self) -> list[int]:
         """Which of the other tables this turn plays."""
@@ -235,7 +232,7 @@ class BeliefMethod:
         luck = float(self._uniform(1)) * sum(map(len, parts))
         part = parts[0] if luck < len(parts[0]) else parts[-1]
         rows = (len(part) * self._uniform(self.recipe.batch)).long()
-        return part.each(lambda column: column[rows])
+        return changed(part, itemgetter(rows))
 
     def learn(self, lesson: Lessons) -> Tensor:
         """One step; the errors of policy and worth before it."""
@@ -281,10 +278,3 @@ class BeliefMethod:
 
     def _parts(self) -> dict[str, Any]:
         return {"net": self.net, "average": self.average, "optimiser": self.optimiser}
-
-
-def _together(lessons: list[Lessons]) -> Lessons:
-    """The rows of several."""
-    names = [field.name for field in fields(Lessons)][1:]
-    rows = (torch.cat([getattr(each, name) for each in lessons]) for name in names)
-    return Lessons(lessons[0].odds, *rows)

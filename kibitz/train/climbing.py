@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from ..game import Game
+from ..nets.bilinear import above
 from ..nets.evaluate import NetEvaluator
 from ..players import NetPlayer, Player
 from ..solving.hands import Hands
@@ -271,9 +272,9 @@ class ClimbingMethod:
         reach = wanted.sum(2)
         # Hands that seldom come here still need to know what to do once they do.
         weight = 0.9 * reach / reach.sum(1, keepdim=True).clamp(min=1e-9) + 0.1 * odds
-        above = self.net.above(memory.histories[places])[:, None]
-        wanted = matched(wanted, above)
-        logits = self.net.policy(privs, pub).masked_fill(~above, -1e9)
+        legal = above(memory.histories[places])[:, None]
+        wanted = matched(wanted, legal)
+        logits = self.net.policy(privs, pub).masked_fill(~legal, -1e9)
         policy = -(weight * (wanted * logits.log_softmax(2)).sum(2)).sum()
         return policy, self._worth_error(mover, places[: len(places) // WORTH_EVERY])
 

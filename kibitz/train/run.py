@@ -6,7 +6,7 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
@@ -18,7 +18,7 @@ from torch import nn
 
 from .. import __version__
 from ..arena.match import match
-from ..game import Game
+from ..game import Game, GameError
 from ..games import load
 from ..nets import NETS, load_net, save_net
 from ..players import Player
@@ -77,6 +77,10 @@ class Training:
     """Earlier selves that it meets at the gate besides the best, to rate it by."""
     baselines: tuple[str, ...] = ("random",)
     """Players to measure strength against at the gate."""
+
+    def meeting(self, players: Sequence[str]) -> Training:
+        """The same recipe with more players to beat, where it learns from others than itself."""
+        raise GameError(f"{self.method} learns from itself; nobody else can be named to it")
 
     def network(self, game: Game, seed: int) -> nn.Module:
         """The network, untrained."""

@@ -243,14 +243,19 @@ def show_in_play(s, out):
 
 @rule
 def show_features(s, out):
-    """What the cards are. There is none in a slot while the kingdom is being drawn."""
+    """What the cards are. There is none in a slot while the kingdom is being drawn.
+
+    It takes half of the numbers of a view. They depend on the card alone, so where its id stands
+    already, its features do.
+    """
     for slot in range(SLOTS):
-        out[ACTIVE, slot] = s.initial[slot] > 0
-        out[ID, slot] = ratio(int(s.card[slot]) + 1, IDS) if s.initial[slot] > 0 else 0.0
-    for j in range(FEATURES):
-        for slot in range(SLOTS):
-            active = s.initial[slot] > 0
-            out[FEATURE + j, slot] = FEATURES_BY_ID[s.card[slot], j] if active else 0.0
+        active = s.initial[slot] > 0
+        shown = np.float32(ratio(int(s.card[slot]) + 1, IDS) if active else 0.0)
+        if out[ID, slot] != shown:
+            for j in range(FEATURES):
+                out[FEATURE + j, slot] = FEATURES_BY_ID[s.card[slot], j] if active else 0.0
+        out[ID, slot] = shown
+        out[ACTIVE, slot] = active
 
 
 # My cards ----------------------------------------------------------------------------------------
