@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Callable
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -156,7 +156,6 @@ class NetPlayer:
     the policy without what is less likely than `threshold`, or plays the likeliest if all is.
     """
 
-    ROWS = 512  # every call has this many rows, so that an answer does not depend on who else asks
     MODES = ("argmax", "sample", "softmax", "purify")
 
     def __init__(
@@ -201,19 +200,9 @@ class NetPlayer:
 
     def judge(self, sight: Sight) -> tuple[Any, Any]:
         """What each legal action is worth and how likely it should be. [n, max_legal] each"""
-        logits, rows = self.logits(sight), np.arange(len(sight))[:, None]
+        logits, rows = self.evaluator.ask(sight.views), np.arange(len(sight))[:, None]
         worth = np.where(_inside(sight), logits[rows, sight.legal[0]], -np.inf)
         return worth, softmax(worth / self.temperature)
-
-    def logits(self, sight: Sight) -> Any:
-        """The network's logits. [n, num_actions]"""
-        views, parts = sight.views, []
-        room = self.evaluator.room(self.ROWS, views.shape[1])
-        for first in range(0, len(views), self.ROWS):
-            part = views[first : first + self.ROWS]
-            room[: len(part)] = _like(room, part)
-            parts.append(_host(self.evaluator(room)[0])[: len(part)])
-        return np.concatenate(parts)
 
 
 class ValuePlayer(NetPlayer):
@@ -289,15 +278,6 @@ def _inside(sight: Sight) -> Any:
     """Which places of the lists of legal actions are taken. [n, max_legal]"""
     legal, counts = sight.legal
     return np.arange(legal.shape[1]) < counts[:, None]
-
-
-def _like(room: Any, part: Any) -> Any:
-    """Numbers as whatever kind of array `room` is."""
-    return room.new_tensor(part) if hasattr(room, "new_tensor") else part
-
-
-def _host(array: Any) -> Any:
-    return array.cpu().numpy() if hasattr(array, "cpu") else np.asarray(array)
 
 
 Factory = Callable[..., Player]
@@ -441,16 +421,49 @@ def champion(
     device: str = "cpu",
 ) -> Player:
     """`champion`, `champion:sims=200`: the network that comes with the package."""
-    path = str(_champion_of(game))
-    return net(game, path, mode, temperature, sims, "champion", threshold, device)
+
+    def seated(at: Game, path: Path) -> Player:
+        return net(at, str(path), mode, temperature, sims, "champion", threshold, device)
+
+    path = _champion_of(game)
+    first = seated(game, path)
+    return Champion(first, path, seated) if isinstance(first, NetPlayer) else first
 
 
-def _champion_of(game: Game) -> Path:
-    path = CHAMPIONS / f"{game.name}.safetensors"
-    if not path.exists():
-        has = ", ".join(sorted(f.stem for f in CHAMPIONS.glob("*.safetensors"))) or "none yet"
+class Champion(NetPlayer):
+    """At each table of a match the network that comes with the package for it."""
+
+    def __init__(
+        self, first: NetPlayer, path: Path, seated: Callable[[Game, Path], Player]
+    ) -> None:
+        super().__init__(None, first.mode, first.temperature, first.threshold, first.name)
+        self._seated, self._players = seated, {path: first}
+
+    def judge(self, sight: Sight) -> tuple[Any, Any]:
+        path = _champion_of(sight.game)
+        if path not in self._players:
+            self._players[path] = self._seated(sight.game, path)  # type: ignore[assignment]
+        return self._players[path].judge(sight)
+
+
+def _champion_of(game: Game, *, special: bool = True) -> Path:
+    """The network for this table that comes with the package; the most special one, if that."""
+    ours = json.loads(json.dumps(game.describe()["options"]))
+    fitting: dict[int, Path] = {}
+    for path, card in _cards().items():
+        theirs = card.get("only_for", {})
+        if card["game"] == game.name and all(ours.get(key) == theirs[key] for key in theirs):
+            fitting[len(theirs)] = path.with_suffix(".safetensors")
+    if not fitting:
+        has = ", ".join(sorted({card["game"] for card in _cards().values()})) or "none yet"
         raise PlayerError(f"{game.name} has no champion; there are champions of: {has}")
-    return path
+    return fitting[max(fitting) if special else min(fitting)]
+
+
+@cache
+def _cards() -> dict[Path, dict[str, Any]]:
+    """What is told about the networks that come with the package."""
+    return {path: json.loads(path.read_text()) for path in sorted(CHAMPIONS.glob("*.json"))}
 
 
 @register("think")
@@ -464,20 +477,20 @@ def think(
     device: str = "cpu",
 ) -> Player:
     """`think:seconds=1`, `think:rounds=64`: looks ahead at what is believed, with a network of
-    beliefs: the champion, or that of `path`.
+    beliefs: the one that comes with the package, or that of `path`. With `rounds=0` it does not.
     """
     from .nets.beliefs import BeliefNet
 
     _check_device(device)
-    path = path or str(_champion_of(game))
+    path = path or str(_champion_of(game, special=False))
     weights, theirs = _loaded(path, game)
     if not isinstance(weights, BeliefNet):
         raise PlayerError(f"think: {path} is no network of beliefs")
     _check_game(path, "beliefs", theirs, game)
     limit = real("seconds", seconds) if seconds else None
     count = whole("rounds", rounds) if rounds else 10_000 if seconds else 64
-    if count < 1 or (limit is not None and not limit > 0):
-        raise PlayerError("think: rounds is at least 1, seconds is above 0")
+    if limit is not None and not limit > 0:
+        raise PlayerError("think: seconds is above 0")
     name = f"think:{f'seconds={seconds}' if seconds else f'rounds={count}'}"
     how = {"mode": mode, "threshold": real("threshold", threshold), "name": name}
     return BeliefPlayer(game, weights, device, rounds=count, seconds=limit, **how)

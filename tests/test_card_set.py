@@ -421,7 +421,7 @@ def test_the_margin_head_is_for_training_alone(made):
 @pytest.mark.parametrize("made", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
 def test_gradients_reach_every_parameter(made):
     kind, config = made
-    net = kind(config(margin_head=True))
+    net = kind(config(margin_head=True)).eval()  # dropout could silence some, by chance
     policy, value, margin = net.heads(BASE)
     loss = policy[policy > -1e8].square().sum() + (value[:, 0] - 0.5).square().sum()
     (loss + (margin - 0.5).square().sum()).backward()

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from kibitz import players
-from kibitz.arena.exploitability import exploitability, policy_of
+from kibitz.arena.exploitability import exploit, exploitability, policy_of
+from kibitz.arena.match import match
 from kibitz.game import GameError
 from kibitz.games import liars_dice, load
 from kibitz.nets.bilinear import above
@@ -59,8 +60,23 @@ BELIEFS = replace(
     gate_every=2,
     gate_games=20,
 )
+RESPONSE = replace(
+    recipe("liars_dice", "response"),
+    options=TINY,
+    config={"interaction": 32, "hidden": (32,)},
+    against=("honest", "threshold", "threshold"),
+    tables=256,
+    others=2,
+    turns=4,
+    lessons=4,
+    iterations=2,
+    gate_every=2,
+    gate_games=20,
+)
 WAYS = pytest.mark.parametrize(
-    "told", [PUBLISHED, CLIMBING, BELIEFS], ids=["published", "climbing", "beliefs"]
+    "told",
+    [PUBLISHED, CLIMBING, BELIEFS, RESPONSE],
+    ids=["published", "climbing", "beliefs", "response"],
 )
 
 
@@ -95,13 +111,50 @@ def test_the_published_way_learns():
     assert exploited(method) < 0.6 * before
 
 
+@pytest.mark.parametrize("rival", ["honest", "threshold"])
+def test_a_response_wins_what_can_be_won(rival):
+    """The exact best response says how much that is."""
+    told = {"options": {"dice": (1, 1)}, "turns": 200, "rate": 1e-2, "iterations": 1}
+    method = begun(replace(RESPONSE, against=(rival,), **told))
+    method.iterate(1, silent)
+    result = match(method.game, method.player(method.average, "it"), rival, games=4000)
+    most = exploit(method.game, rival).response.exploitability
+    assert most > 0.4
+    assert abs(result.mean_score - most) < 2 * (result.high - result.low)  # of rates, from 0 to 1
+
+
+def test_only_a_response_is_told_whom_to_beat():
+    assert RESPONSE.meeting(["random"]).against == (*RESPONSE.against, "random")
+    with pytest.raises(GameError, match="regret play learns from itself"):
+        PUBLISHED.meeting(["random"])
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_a_decision_teaches_hands_what_came_of_it(seat):
+    """Where games end with a call, the lesson is what the rules say, for hands held and others."""
+    told = replace(RESPONSE, against=("honest",), tables=64, turns=1, iterations=1)
+    method = begun(told)
+    method.random = torch.Generator().manual_seed(1)
+    method.won = np.zeros(1)
+    lessons, hands = method.play(seat), method.hands
+    called = lessons.action == hands.call
+    assert called.any() and (lessons.worth[called] == lessons.call[called]).all()
+    assert lessons.stands[called].all() and (lessons.call[~lessons.stands] == 0).all()
+    assert set(lessons.worth[called].unique().tolist()) <= {-1.0, 1.0}
+    assert lessons.worth.shape == (len(lessons.action), 1 + told.others)
+    assert torch.isfinite(lessons.worth).all()
+
+
 ITERATIONS = {"iterations": 4, "baselines": ("random",)}
 KILLED_PUBLISHED = replace(PUBLISHED, **ITERATIONS)
 KILLED_CLIMBING = replace(CLIMBING, plays=20, lessons=30, **ITERATIONS)
 KILLED_BELIEFS = replace(BELIEFS, **ITERATIONS)
+KILLED_RESPONSE = replace(RESPONSE, **ITERATIONS)
 
 
-@pytest.mark.parametrize("name", ["KILLED_PUBLISHED", "KILLED_CLIMBING", "KILLED_BELIEFS"])
+@pytest.mark.parametrize(
+    "name", ["KILLED_PUBLISHED", "KILLED_CLIMBING", "KILLED_BELIEFS", "KILLED_RESPONSE"]
+)
 def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run = Run(globals()[name], whole, seed=killing.SEED)
@@ -119,8 +172,6 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
 
 @WAYS
 def test_a_trained_player_sits_down(told, tmp_path):
-    from kibitz.arena.match import match
-
     run = Run(told, tmp_path / "run")
     run.champion(tmp_path / "p.safetensors", {})
     run.close()

@@ -186,7 +186,10 @@ def saved(net, tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("text", ["net:{}", "think:rounds=2,path={}", "think:seconds=0.01,path={}"])
+@pytest.mark.parametrize(
+    "text",
+    ["net:{}", "think:rounds=0,path={}", "think:rounds=2,path={}", "think:seconds=0.01,path={}"],
+)
 @pytest.mark.parametrize("dice", [(1, 1), (2, 1), (2, 2)])
 def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
     game = load("liars_dice", dice=dice)
@@ -201,7 +204,7 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
         ("net:{}", {"dice": (1, 1), "opening_call": True}, "can end before the first bid"),
         ("net:{},sims=4", {"dice": (1, 1)}, "no network that trees are searched with"),
         ("think:rounds=x,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
-        ("think:rounds=0,path={}", {"dice": (1, 1)}, "rounds is at least 1"),
+        ("think:rounds=-1,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
         ("think:seconds=-1,path={}", {"dice": (1, 1)}, "seconds is above 0"),
     ],
 )

@@ -26,9 +26,10 @@ def train(
         list[str] | None,
         typer.Option(help="A player to beat, besides the recipe's; may be repeated."),
     ] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="A network to begin with.")] = None,
     seed: Seed = 0,
 ) -> None:
-    """Train a player by self-play. Kill it whenever you like; --resume goes on to the same end."""
+    """Train a player. Kill it whenever you like; --resume goes on to the same end."""
     from dataclasses import replace
 
     from ..recipes import recipe
@@ -40,7 +41,7 @@ def train(
     told = replace(told, options={**told.options, **options_of(option)})
     if against:
         told = told.meeting(against)
-    run = Run(told, out_folder, device=device, seed=seed, resume=resume)
+    run = Run(told, out_folder, device=device, seed=seed, resume=resume, start=start)
     with Watch(told.iterations) as moved:
 
         def stage(what: str, done: int, of: int) -> None:

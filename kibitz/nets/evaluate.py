@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor, nn
 
 Arrays = tuple[Any, Any]
 ROWS = 32768  # rows a call on a GPU: attention kernels take fewer than 65,536
+ASKED = 512  # rows of every question from the host: an answer does not depend on who else asks
+MANY = 8192  # rows from which on launches take longer than it takes to ask for them
 
 
 class NetEvaluator:
@@ -17,8 +20,9 @@ class NetEvaluator:
 
     On the CPU every lane of a search calls it from its own thread, so one torch thread each is
     fastest. On a GPU it runs in bfloat16 and everything stays on the device; a network's own fused
-    kernels are used where it has them, and its many small launches are recorded once and replayed,
-    for each memory that it lent.
+    kernels are used where it has them, and where launches are small they are recorded once and
+    replayed, for each memory that it lent. Large ones are not: what is recorded leaves less room
+    for a search beside it.
 
     eager: let torch run the network launch by launch instead, to compare with.
     """
@@ -31,6 +35,7 @@ class NetEvaluator:
         self.fused = fuse() if fuse is not None else None
         self._streams: dict[int, Any] = {}
         self._recorded: dict[int, tuple[Any, Arrays]] = {}
+        self._asked: Tensor | None = None
 
     def room(self, size: int, view_size: int) -> Tensor:
         """Zeros that the search writes views into. float32 [size, view_size]"""
@@ -45,6 +50,20 @@ class NetEvaluator:
         """The CUDA stream on which these views are answered."""
         return int(self._streams[views.data_ptr()].cuda_stream)
 
+    @torch.inference_mode()
+    def ask(self, views: Any) -> Any:
+        """Logits of views that are in the host's memory, as they are, in float32. [n, actions]"""
+        if self._asked is None:
+            self._asked = self.room(ASKED, views.shape[1])
+        room, parts = self._asked, []
+        # Everything on the one stream: others would neither wait for it nor be waited for.
+        with torch.cuda.stream(self._streams[room.data_ptr()]) if room.is_cuda else nullcontext():
+            for some in torch.split(torch.tensor(views), ASKED):
+                room[: len(some)], room[len(some) :] = some, 0.0
+                logits, _ = self(room)
+                parts.append(torch.as_tensor(logits)[: len(some)].float().cpu())
+        return torch.cat(parts).numpy()
+
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Go on with other weights; what was recorded stays."""
         self.net.load_state_dict(weights)
@@ -58,7 +77,7 @@ class NetEvaluator:
             return logits.numpy(), values.numpy()
         stream = self._streams[views.data_ptr()]
         with torch.cuda.stream(stream):
-            if self.eager:
+            if self.eager or (self.fused is None and len(views) >= MANY):
                 return self.net.trimmed(views, ROWS)  # type: ignore[no-any-return, operator]
             if views.data_ptr() not in self._recorded:
                 self._recorded[views.data_ptr()] = self._record(views, stream)

@@ -81,8 +81,8 @@ RESPONSE = Response(
     config={"interaction": 512, "hidden": (256, 256)},
     against=("honest", "threshold", "threshold"),
     iterations=12,
-    gate_every=4,
-    gate_games=2000,
+    gate_every=6,
+    gate_games=1000,
     gate_rate=0.0,  # it is to beat others, not what it was before
     baselines=BASELINES,
 )

@@ -99,7 +99,7 @@ class RunFolder:
         if before.get("fingerprint") != game.fingerprint:
             was = before.get("game", {})
             raise RunError(f"{self.path} is a run of {_difference(was, game.describe())}")
-        for key in ("recipe", "seed"):
+        for key in ("recipe", "seed", "start"):
             if before.get(key) != about[key]:
                 raise RunError(f"{self.path} was begun with another {key}: {before.get(key)}")
 

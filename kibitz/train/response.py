@@ -47,9 +47,9 @@ class Response(Training):
     net: str = "hand_worth"
     against: tuple[str, ...] = ("honest",)
     """The players of the league. One that is named twice is met twice as often."""
-    turns: int = 32
+    turns: int = 64
     """How often an iteration plays and learns."""
-    tables: int = 16384
+    tables: int = 4096
     """Games a turn, half of them in either seat."""
     others: int = 7
     """Hands that a game teaches besides the one that was held."""
@@ -63,7 +63,7 @@ class Response(Training):
     """Share of what came of a game in what is learnt from it; the rest is what the network thought
     of the next decision.
     """
-    lessons: int = 8
+    lessons: int = 4
     """Steps of the network a turn."""
     rate: float = 2e-3
     """Highest learning rate; it falls to nothing at the end of the run."""

@@ -116,14 +116,18 @@ class Run:
         device: str = "cpu",
         seed: int = 0,
         resume: bool = False,
+        start: Path | None = None,
     ) -> None:
-        self.recipe, self.device, self.seed = recipe, device, seed
+        """start: a file of a network to begin with, instead of an untrained one."""
+        self.recipe, self.device, self.seed, self.start = recipe, device, seed, start
         self.game: Game = load(recipe.game, **recipe.options)
         self.folder, self.standing = RunFolder(folder), Standing()
         self.folder.lock()
         try:
             self.folder.claim(self.about(), self.game, resume)
             self.method = recipe.begin(self.game, self.folder, device, seed)
+            if start is not None:
+                self._take(start)
             self.best = copy.deepcopy(self.method.average)
             if resume:
                 self._restore()
@@ -141,6 +145,7 @@ class Run:
             "game": json.loads(json.dumps(self.game.describe())),
             "fingerprint": self.game.fingerprint,
             "seed": self.seed,
+            "start": None if self.start is None else str(self.start),
             "versions": {
                 "kibitz": __version__,
                 "python": platform.python_version(),
@@ -225,6 +230,17 @@ class Run:
         return self.method.player(copy.deepcopy(net), name)
 
     # keeping
+
+    def _take(self, path: Path) -> None:
+        """Begin with the weights of a file."""
+        net, _ = load_net(path)
+        average: Any = self.method.average
+        if type(net) is not type(average) or net.config != average.config:
+            raise GameError(f"{path} holds another network than this recipe trains")
+        arrays = self.method.arrays()
+        for part in ("net", "average"):
+            arrays |= {f"{part}.{name}": each.numpy() for name, each in net.state_dict().items()}
+        self.method.restore(arrays, 0)
 
     def _save(self, row: dict[str, Any]) -> None:
         arrays = self.method.arrays()
