@@ -84,6 +84,19 @@ def test_every_used_place_is_written_and_no_other():
         assert not (written & ~used()).any()
 
 
+def test_memory_that_showed_another_kingdom_shows_this_one():
+    """Features are written only where another card was, so one memory sees many kingdoms here."""
+    memory, seats = np.zeros((64, GAME.view_size), np.float32), np.zeros(64, np.int64)
+    kingdoms = set()
+    for seed in range(4):
+        batch = Batch(GAME, 64, seed=seed)
+        assert np.array_equal(batch.observe(seats, memory), batch.observe(seats))  # none is drawn
+        batch.wander(30)
+        assert np.array_equal(batch.observe(seats, memory), batch.observe(seats))
+        kingdoms |= {tuple(row) for row in memory.reshape(64, 300, 128)[:, 225, :17].tolist()}
+    assert len(kingdoms) > 100
+
+
 def test_with_more_seats_the_opponent_is_the_one_to_the_left():
     game = GAME.bind(players=3, first="0")
     for turn, s in enumerate(random_game(5, game)):

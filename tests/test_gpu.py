@@ -154,3 +154,17 @@ def test_actions_in_a_torch_tensor_on_the_gpu_are_played(game):
     pair[0].play(chosen)
     pair[1].play(torch.from_numpy(chosen).cuda())
     same(pair, lambda batch: batch.states)
+
+
+def test_a_network_answers_the_host_as_on_the_cpu():
+    """Call after call: an answer must not be taken before it is there."""
+    from kibitz.nets import NETS
+    from kibitz.nets.evaluate import NetEvaluator
+
+    config, net = NETS["hand_worth"]
+    views = np.random.default_rng(1).integers(0, 2, (2000, 156)).astype(np.float32)
+    here = NetEvaluator(net(config(), 1))
+    there = NetEvaluator(net(config(), 1), "cuda")
+    told = here.ask(views)
+    for _ in range(20):
+        assert np.abs(there.ask(views) - told).max() < 0.05 * np.abs(told).max()

@@ -163,6 +163,21 @@ def test_a_trained_player_sits_down_and_another_game_refuses_it(copied, tmp_path
         players.player(f"net:{tmp_path}/p.safetensors", load("kuhn"))
 
 
+def test_a_run_begins_with_a_given_network(copied, tmp_path):
+    run = resumed(copied)
+    run.champion(start := tmp_path / "p.safetensors", {})
+    run.close()
+    begun = Run(TINY, tmp_path / "begun", seed=3, start=start)
+    begun.close()
+    for part in (begun.best, begun.method.average):
+        for name, weights in load_net(start)[0].state_dict().items():
+            assert torch.equal(part.state_dict()[name], weights), name
+    with pytest.raises(RunError, match="begun with another start"):
+        Run(TINY, tmp_path / "begun", seed=3, resume=True)
+    with pytest.raises(GameError, match="holds another network than this recipe trains"):
+        Run(replace(TINY, config={"depth": 1}), tmp_path / "other", start=start)
+
+
 # The parts ---------------------------------------------------------------------------------------
 
 
