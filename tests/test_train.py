@@ -175,7 +175,7 @@ def test_a_run_begins_with_a_given_network(copied, tmp_path):
     with pytest.raises(RunError, match="begun with another start"):
         Run(TINY, tmp_path / "begun", seed=3, resume=True)
     with pytest.raises(GameError, match="holds another network than this recipe trains"):
-        Run(replace(TINY, config={"depth": 1}), tmp_path / "other", start=start)
+        Run(replace(TINY, config={"width": 32, "embedding": 8}), tmp_path / "other", start=start)
 
 
 # The parts ---------------------------------------------------------------------------------------

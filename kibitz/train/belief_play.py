@@ -10,7 +10,6 @@ sizes teach one network.
 from __future__ import annotations
 
 import copy
-import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ from ..solving.lookahead import SELDOM, Lookahead, Public, joined
 from .folder import RunFolder
 from .rows import changed, together
 from .run import Stage, Training
-from .weights import arrays_of, follow, restore
+from .weights import Pupil
 
 TOGETHER = 1 << 24  # numbers of a policy that are solved at a time
 ENDED = 0.05  # self-play stops when fewer of its tables than this part go on
@@ -112,16 +111,13 @@ class Lessons:
         return len(self.bids)
 
 
-class BeliefMethod:
-    """Self-play and learning in turns. Nothing but weights goes from one iteration to the next."""
+class BeliefMethod(Pupil):
+    """Self-play and learning in turns."""
 
     def __init__(self, recipe: BeliefPlay, game: Game, device: str, seed: int) -> None:
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.sizes = recipe.sizes(game, device)
-        self.net: Any = recipe.fitting(self.sizes, seed).to(device)
-        self.average: Any = copy.deepcopy(self.net).eval().requires_grad_(False)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), fused=device != "cpu")
-        self.step = 0
+        super().__init__(recipe.fitting(self.sizes, seed), device, recipe.turns * recipe.lessons)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
@@ -236,9 +232,6 @@ class BeliefMethod:
 
     def learn(self, lesson: Lessons) -> Tensor:
         """One step; the errors of policy and worth before it."""
-        done = self.step / self._steps(self.recipe.iterations)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
         logits, worth, other = self.net(lesson.mine, lesson.theirs, lesson.bids)
         # Hands that nobody believes in still need to know what they are worth and what to do.
         weight, other_weight = (
@@ -249,32 +242,9 @@ class BeliefMethod:
         policy = -(weight * (lesson.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
         wrong = (weight * (worth - lesson.worth).square()).sum(1).mean()
         wrong = wrong + (other_weight * (other - lesson.other_worth).square()).sum(1).mean()
-        self.optimiser.zero_grad(set_to_none=True)
-        (self.recipe.policy_share * policy + wrong).backward()
-        nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
-        self.optimiser.step()
-        follow(self.average, self.net, self.recipe.average, self.step)
-        self.step += 1
+        rate = self.recipe.rate * self.falling(self.recipe.iterations)
+        self.improve(self.recipe.policy_share * policy + wrong, rate, self.recipe.average)
         return torch.stack((policy, wrong)).detach()
-
-    # what every method has
-
-    def accept(self, best: nn.Module) -> None:
-        """Self-play is always by the newest weights."""
 
     def player(self, net: nn.Module, name: str) -> Player:
         return BeliefPlayer(self.game, net, self.device, mode=self.recipe.mode, name=name)
-
-    def arrays(self) -> dict[str, Any]:
-        return arrays_of(self._parts())
-
-    def restore(self, arrays: dict[str, Any], iteration: int) -> None:
-        restore(self._parts(), arrays)
-        self.step = self._steps(iteration)
-
-    def _steps(self, iterations: int) -> int:
-        """Steps of the network in so many iterations."""
-        return iterations * self.recipe.turns * self.recipe.lessons
-
-    def _parts(self) -> dict[str, Any]:
-        return {"net": self.net, "average": self.average, "optimiser": self.optimiser}

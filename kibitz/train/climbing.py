@@ -9,6 +9,7 @@ memory's average policy, and the memory is emptied: a run is resumed from its we
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,7 +26,7 @@ from .folder import RunFolder
 from .memory import Memory
 from .regret_play import hand_and_history
 from .run import Stage, Training
-from .weights import arrays_of, follow, restore
+from .weights import Pupil
 
 WORTH_EVERY = 4  # histories for one whose worth is learnt too: it only serves as a first guess
 TOGETHER = 1 << 20  # hands after histories that the network is asked about at a time
@@ -84,17 +85,16 @@ class Ply:
     other: Tensor  # of actions to the hands of the other seat. [n, other hands, actions]
 
 
-class ClimbingMethod:
+class ClimbingMethod(Pupil):
     """The memory, the network, and how one teaches the other."""
 
+    steepest = math.inf
+
     def __init__(self, recipe: Climbing, game: Game, device: str, seed: int) -> None:
+        super().__init__(recipe.network(game, seed), device, recipe.lessons)
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.hands = Hands(game, device)
-        self.net: Any = recipe.network(game, seed).to(device)
-        self.average: Any = recipe.network(game, seed).to(device).eval().requires_grad_(False)
-        self.optimiser = torch.optim.Adam(self.net.parameters())
         self.half = game.view["pub"].shape[0] // 2
-        self.step = 0
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe, began = self.recipe, time.monotonic()
@@ -251,17 +251,11 @@ class ClimbingMethod:
         left: which part of the iteration's steps is still to come.
         """
         memory, recipe = self.memory, self.recipe
-        for group in self.optimiser.param_groups:
-            group["lr"] = recipe.rate * left
         drawn = torch.multinomial(memory.visits, recipe.batch, True, generator=self.random)
         later = memory.histories[drawn, -1] == 1  # seat 1 is to move
         errors = [self._errors(mover, drawn[later == mover]) for mover in range(2)]
         policy, worth = (sum(part) / recipe.batch for part in zip(*errors, strict=True))
-        self.optimiser.zero_grad(set_to_none=True)
-        (policy + worth).backward()
-        self.optimiser.step()
-        follow(self.average, self.net, recipe.average, self.step)
-        self.step += 1
+        self.improve(policy + worth, recipe.rate * left, recipe.average)
         return float(policy.detach()), float(worth.detach())
 
     def _errors(self, mover: int, places: Tensor) -> tuple[Tensor, Tensor]:
@@ -286,21 +280,8 @@ class ClimbingMethod:
             error = error + WORTH_EVERY * (wrong.square() * tried).sum() / len(privs)
         return error
 
-    def accept(self, best: nn.Module) -> None:
-        """Self-play is always by the newest weights."""
-
     def player(self, net: nn.Module, name: str) -> Player:
         return NetPlayer(NetEvaluator(net, self.device), mode=self.recipe.mode, name=name)
-
-    def arrays(self) -> dict[str, Any]:
-        return arrays_of(self._parts())
-
-    def restore(self, arrays: dict[str, Any], iteration: int) -> None:
-        restore(self._parts(), arrays)
-        self.step = iteration * self.recipe.lessons
-
-    def _parts(self) -> dict[str, Any]:
-        return {"net": self.net, "average": self.average, "optimiser": self.optimiser}
 
 
 def matched(regrets: Tensor, legal: Tensor) -> Tensor:

@@ -10,8 +10,6 @@ called or not, every decision teaches what a call would have been worth.
 
 from __future__ import annotations
 
-import copy
-import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from torch import Tensor, nn
 
 from ..batch import Batch
 from ..chance import streams
-from ..game import Game
+from ..game import Game, GameError
 from ..nets.evaluate import NetEvaluator
 from ..players import NetPlayer, Player, Sight, player
 from ..search.sequences import table_of
@@ -33,7 +31,7 @@ from .folder import RunFolder
 from .regret_play import hand_and_history
 from .rows import changed, together
 from .run import Stage, Training
-from .weights import arrays_of, follow, restore
+from .weights import Pupil
 
 IMPOSSIBLE = -9.0  # what an action is worth that is not legal
 
@@ -103,23 +101,23 @@ class Lessons:
     call: Tensor  # what that was worth. [n, k]
 
 
-class ResponseMethod:
+class ResponseMethod(Pupil):
     """Games against the league and learning from them, in turns."""
 
     def __init__(self, recipe: Response, game: Game, device: str, seed: int) -> None:
+        super().__init__(recipe.network(game, seed), device, recipe.turns * recipe.lessons)
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
-        self.hands = Hands(game, device)
+        self.hands, self.size = Hands(game, device), recipe.tables // 2
+        if self.size < len(recipe.against):
+            raise GameError(f"{self.size} tables in each seat are too few to meet everybody")
         texts = [*dict.fromkeys(recipe.against)]
         self.turn_of = [texts.index(text) for text in recipe.against]  # whose it is, by table
         self.league: list[Player] = [player(text, game) for text in texts]
-        self.net: Any = recipe.network(game, seed).to(device)
-        self.average: Any = copy.deepcopy(self.net).eval().requires_grad_(False)
-        self.optimiser = torch.optim.Adam(self.net.parameters(), fused=device != "cpu")
-        self.step = self.games = 0
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
         self.random = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + iteration)
+        self.games = (iteration - 1) * recipe.turns * 2 * self.size
         self.won = np.zeros(len(self.league))
         error, seconds = 0.0, [0.0, 0.0]
         for turn in range(recipe.turns):
@@ -144,7 +142,7 @@ class ResponseMethod:
     @torch.no_grad()
     def play(self, seat: int) -> Lessons:
         """Games in one seat, and what they teach."""
-        size = self.recipe.tables // 2
+        size = self.size
         dealt = [torch.multinomial(o, size, True, generator=self.random) for o in self.hands.odds]
         hands = tuple(each.cpu().numpy() for each in dealt)
         batch = table_of(self.game, self.hands.climb.deal[hands])
@@ -161,7 +159,7 @@ class ResponseMethod:
                     sight = Sight(self.game, batch.states[asked], turns[asked], own[asked])
                     chosen[asked] = rival.choose(sight)
                     own[asked] = sight.rngs
-            batch.play(chosen, check=False)
+            batch.play(chosen)
         self.games += size
         won = batch.scores()[:, seat] > 0
         self.won += np.bincount(meets, won) / np.bincount(meets) / 2
@@ -230,43 +228,16 @@ class ResponseMethod:
 
     def learn(self, lesson: Lessons) -> float:
         """One step; the error before it."""
-        done = self.step / self._steps(self.recipe.iterations)
-        for group in self.optimiser.param_groups:
-            group["lr"] = self.recipe.rate * 0.5 * (1 + math.cos(math.pi * min(done, 1.0)))
         worth = self.net.worth(lesson.priv, lesson.pub[:, None].float())
         action = lesson.action[:, None, None].expand(-1, worth.shape[1], 1)
         wrong = (worth.gather(2, action).squeeze(2) - lesson.worth).square().mean()
         call = (worth[:, :, self.hands.call] - lesson.call).square() * lesson.stands[:, None]
-        self.optimiser.zero_grad(set_to_none=True)
-        (wrong + 0.5 * call.mean()).backward()
-        nn.utils.clip_grad_norm_(self.net.parameters(), 1.0)
-        self.optimiser.step()
-        follow(self.average, self.net, self.recipe.average, self.step)
-        self.step += 1
+        rate = self.recipe.rate * self.falling(self.recipe.iterations)
+        self.improve(wrong + 0.5 * call.mean(), rate, self.recipe.average)
         return float(wrong.detach())
-
-    # what every method has
-
-    def accept(self, best: nn.Module) -> None:
-        """The newest weights play against the league, always."""
 
     def player(self, net: nn.Module, name: str) -> Player:
         return NetPlayer(NetEvaluator(net, self.device), mode=self.recipe.mode, name=name)
-
-    def arrays(self) -> dict[str, Any]:
-        return arrays_of(self._parts())
-
-    def restore(self, arrays: dict[str, Any], iteration: int) -> None:
-        restore(self._parts(), arrays)
-        self.step = self._steps(iteration)
-        self.games = iteration * self.recipe.turns * 2 * (self.recipe.tables // 2)
-
-    def _steps(self, iterations: int) -> int:
-        """Steps of the network in so many iterations."""
-        return iterations * self.recipe.turns * self.recipe.lessons
-
-    def _parts(self) -> dict[str, Any]:
-        return {"net": self.net, "average": self.average, "optimiser": self.optimiser}
 
 
 def _last(pub: Tensor) -> Tensor:
