@@ -134,8 +134,6 @@ def test_a_decision_teaches_hands_what_came_of_it(seat):
     """Where games end with a call, the lesson is what the rules say, for hands held and others."""
     told = replace(RESPONSE, against=("honest",), tables=64, turns=1, iterations=1)
     method = begun(told)
-    method.random = torch.Generator().manual_seed(1)
-    method.won = np.zeros(1)
     lessons, hands = method.play(seat), method.hands
     called = lessons.action == hands.call
     assert called.any() and (lessons.worth[called] == lessons.call[called]).all()

@@ -113,12 +113,11 @@ class ResponseMethod(Pupil):
         texts = [*dict.fromkeys(recipe.against)]
         self.turn_of = [texts.index(text) for text in recipe.against]  # whose it is, by table
         self.league: list[Player] = [player(text, game) for text in texts]
+        self._begin(1)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        self.random = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + iteration)
-        self.games = (iteration - 1) * recipe.turns * 2 * self.size
-        self.won = np.zeros(len(self.league))
+        self._begin(iteration)
         error, seconds = 0.0, [0.0, 0.0]
         for turn in range(recipe.turns):
             stage("games and lessons, turn", turn + 1, recipe.turns)
@@ -136,6 +135,12 @@ class ResponseMethod(Pupil):
             "loss_value": error,
             "against_all": float(self.won.mean()) / recipe.turns,  # while it tries things
         }
+
+    def _begin(self, iteration: int) -> None:
+        """Luck and figures of an iteration, whatever was before."""
+        self.random = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + iteration)
+        self.games = (iteration - 1) * self.recipe.turns * 2 * self.size
+        self.won = np.zeros(len(self.league))
 
     # games
 
