@@ -16,6 +16,7 @@ from kibitz.arena.exploitability import exploit, exploitability, policy_of
 from kibitz.arena.match import match
 from kibitz.game import GameError
 from kibitz.games import liars_dice, load
+from kibitz.nets import load_net
 from kibitz.nets.bilinear import above
 from kibitz.recipes import recipe
 from kibitz.solving.hands import Hands
@@ -177,6 +178,17 @@ def test_a_trained_player_sits_down(told, tmp_path):
     assert match(run.game, seated, "random", games=20).games == 20
     with pytest.raises(GameError, match="was trained for"):
         players.player(seated, load("liars_dice"))
+
+
+def test_a_run_that_stops_before_its_first_gate_gives_the_newest_player(tmp_path):
+    run = Run(replace(PUBLISHED, iterations=1), tmp_path / "run")  # the gate comes after two
+    run.train()
+    run.champion(tmp_path / "p.safetensors", {})
+    run.close()
+    newest, untrained = run.method.average.state_dict(), run.best.state_dict()
+    written = load_net(tmp_path / "p.safetensors")[0].state_dict()
+    assert all(torch.equal(written[name], newest[name]) for name in written)
+    assert not all(torch.equal(written[name], untrained[name]) for name in written)
 
 
 def test_a_run_is_not_resumed_with_other_dice(tmp_path):

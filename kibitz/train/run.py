@@ -268,6 +268,10 @@ class Run:
         self.folder.unlock()
 
     def champion(self, path: Path, card: dict[str, Any]) -> None:
-        """Write the best player so far as a file that `net:PATH` can load."""
+        """Write the best player so far as a file that `net:PATH` can load.
+
+        Before anybody has passed the gate that is the newest: nobody wants an untrained one.
+        """
         about = {"fingerprint": self.game.fingerprint, "game": self.game.describe(), **card}
-        save_net(path, copy.deepcopy(self.best).cpu(), about)
+        passed = len(self.standing.league.members) > 1
+        save_net(path, copy.deepcopy(self.best if passed else self.method.average).cpu(), about)
