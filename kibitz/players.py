@@ -323,7 +323,7 @@ VALUE_NETS = ("comp_bilin", "bilinear", "concat")
 """Kinds of networks that judge what an action leads to. All others say which action to take."""
 MADE_FOR = {
     **dict.fromkeys((*VALUE_NETS, "hand_policy"), ("dice", "sides", "variant")),
-    "hand_worth": ("dice", "sides", "variant", "ones_biddable"),
+    "hand_worth": ("dice", "sides", "variant", "ones_biddable", "opening_call"),
     "beliefs": ("sides", "variant", "ones_biddable"),
 }
 """The options of the game that a kind of network is for. For others the shapes are enough."""

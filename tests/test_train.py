@@ -254,6 +254,12 @@ def test_a_recipe_that_does_not_exist_is_refused():
 CHAMPIONS = sorted(players.CHAMPIONS.glob("*.safetensors"))
 
 
+def table_of(card):
+    """A table that a champion is made for."""
+    told = card.get("only_for", {}).items()
+    return load(card["game"], **{key: tuple(of) if key == "dice" else of for key, of in told})
+
+
 @pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
 def test_a_champion_is_small_has_a_card_and_sits_down(path):
     card = json.loads(path.with_suffix(".json").read_text())
@@ -261,18 +267,28 @@ def test_a_champion_is_small_has_a_card_and_sits_down(path):
     assert {"game", "recipe", "device", "seconds", "results"} <= card.keys()
     for result in card["results"]:
         assert result["low"] <= result["win_rate"] <= result["high"] and result["games"] > 0
-    assert players.player("champion", load(path.stem)).name == "champion"
+    assert players.player("champion", table_of(card)).name == "champion"
 
 
 @pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
 def test_a_champion_beats_random_play(path):
     from kibitz.arena.match import match
 
-    assert match(load(path.stem), "champion", "random", games=100).win_rate > 0.85
+    game = table_of(json.loads(path.with_suffix(".json").read_text()))
+    assert match(game, f"net:{path}", "random", games=100).win_rate > 0.85
 
 
 def test_there_are_champions():
-    assert [path.stem for path in CHAMPIONS] == ["beasty_bar", "liars_dice"]
+    assert [path.stem for path in CHAMPIONS] == ["beasty_bar", "liars_dice", "liars_dice_5_5"]
+    assert sum(path.stat().st_size for path in CHAMPIONS) < 40_000_000
+
+
+def test_the_champion_of_a_table_is_the_one_made_for_it():
+    def who(**options):
+        return players._champion_of(load("liars_dice", **options)).stem
+
+    assert who(dice=(5, 5)) == who(dice=(5, 5), die_loss="loser") == "liars_dice_5_5"
+    assert who(dice=(4, 5)) == who(variant="high") == who(opening_call=True) == "liars_dice"
 
 
 def test_a_game_without_a_champion_says_which_have_one():
