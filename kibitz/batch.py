@@ -43,7 +43,7 @@ Array = Any  # a NumPy array, a device array, or anything that shares its memory
 
 BLOCK, WARP = 128, 32  # GPU threads a block, for many games and for few
 FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
-PACKED = 256  # GPU threads a block where a network needs the rest of the GPU at the same time
+PACKED = 256  # GPU threads a block beside other work, which needs the rest of the GPU
 LEGAL, NOT_LEGAL, NOT_YOUR_MOVE = 0, 1, 2  # what `check_all` reports
 
 
@@ -237,7 +237,11 @@ class Cpu:
 
 
 class Gpu:
-    """Launches a kernel with one thread a game, on the default stream or on a given one."""
+    """Launches a kernel with one thread a game.
+
+    stream: where, if it is to run beside other work; then it takes up as little of the GPU as it
+    fits into.
+    """
 
     name = "cuda"
 
@@ -248,16 +252,12 @@ class Gpu:
         self.stream = self.cuda.external_stream(stream) if stream else 0
 
     def run(self, function: Function, size: int, *arrays: Any) -> None:
-        self._start(function, WARP if size <= FEW else BLOCK, size, arrays)
-
-    def launch(self, function: Function, size: int, *arrays: Any) -> None:
-        """Run a kernel beside others, on as little of the GPU as it fits into."""
-        self._start(function, PACKED, size, arrays)
-
-    def _start(self, function: Function, threads: int, size: int, arrays: Any) -> None:
         _prepare_rules_for_cuda()
+        threads = PACKED if self.stream else WARP if size <= FEW else BLOCK
         blocks = (size + threads - 1) // threads
         _launcher(function)[blocks, threads, self.stream](size, *arrays)
+
+    launch = run
 
     def empty(self, shape: Any, dtype: Any) -> Array:
         return self.cuda.to_device(np.zeros(shape, dtype))

@@ -1,4 +1,4 @@
-"""Training for Liar's Dice: both ways learn, resume exactly, and see what the rules say."""
+"""Training for Liar's Dice: all ways learn, resume exactly, and see what the rules say."""
 
 from __future__ import annotations
 

@@ -250,8 +250,9 @@ def test_the_champion_sits_down_at_every_round_of_a_match(dice):
     assert match(game, "think:rounds=2", "random", games=4).games == 4
 
 
-def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last():
-    game = load("liars_dice", dice=(3, 2), die_loss="loser")
+@pytest.mark.parametrize("dice", [(3, 2), (5, 5)])  # the first round of the second has its own
+def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last(dice):
+    game = load("liars_dice", dice=dice, die_loss="loser")
     assert match(game, "champion", "random", games=20).win_rate > 0.8
 
 
