@@ -11,6 +11,7 @@ import sys
 
 import numpy as np
 import pytest
+import torch
 from onnx_models import SMALL, a_model, other_game, same_weights
 
 from kibitz import games
@@ -20,10 +21,14 @@ from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import liars_dice
 from kibitz.nets import NetError, load_net, save_net
+from kibitz.nets.beliefs import BeliefConfig, BeliefNet
 from kibitz.nets.bilinear import (
     ChildValues,
     CompBilinConfig,
     ConcatConfig,
+    HandPolicyConfig,
+    HandPolicyNet,
+    HandWorthNet,
     NetCompBilin,
     NetConcat,
 )
@@ -349,7 +354,24 @@ def test_only_what_has_a_form_is_handed_out(tmp_path):
     save_net(two := tmp_path / "two", SMALL, {})
     with pytest.raises(NetError, match="does not tell for which liars_dice"):
         hand_out(two, out)
+    save_net(three := tmp_path / "three", BeliefNet(BeliefConfig((6,), 13, width=4)), {})
+    with pytest.raises(NetError, match="holds a network of beliefs, which takes no views"):
+        hand_out(three, out)
     assert not out.exists()
+
+
+@pytest.mark.parametrize("made", [HandPolicyNet, HandWorthNet])
+def test_networks_that_say_what_to_do_are_handed_out(made, tmp_path):
+    from kibitz.adapters.onnx import load as loaded
+
+    net = made(HandPolicyConfig(priv=8, pub=28, interaction=8, hidden=(8,)), 1)
+    save_net(file := tmp_path / "net", net, {"told": 1})
+    hand_out(file, out := tmp_path / "net.onnx")
+    model, about = loaded(out)
+    assert about == {"told": 1}
+    views = np.random.default_rng(1).integers(0, 2, (5, 36)).astype(np.float32)
+    for ours, theirs in zip(net(torch.from_numpy(views)), model(views), strict=True):
+        assert np.abs(ours.detach().numpy() - theirs).max() < 1e-4
 
 
 # The command line, and matches --------------------------------------------------------------------

@@ -174,8 +174,10 @@ def test_a_run_begins_with_a_given_network(copied, tmp_path):
             assert torch.equal(part.state_dict()[name], weights), name
     with pytest.raises(RunError, match="begun with another start"):
         Run(TINY, tmp_path / "begun", seed=3, resume=True)
+    other = replace(TINY, config={"width": 32, "embedding": 8})
     with pytest.raises(GameError, match="holds another network than this recipe trains"):
-        Run(replace(TINY, config={"width": 32, "embedding": 8}), tmp_path / "other", start=start)
+        Run(other, tmp_path / "other", start=start)
+    Run(other, tmp_path / "other").close()  # what could not begin holds no folder
 
 
 # The parts ---------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import Any
 from ..game import Game, OptionError
 from ..games import load
 from ..nets import NetError, load_net, save_net
+from ..nets.beliefs import BeliefNet
 from ..nets.bilinear import NetCompBilin, ValueNet
 from ..nets.onnx_file import load_onnx, save_onnx
 
@@ -83,6 +84,8 @@ def hand_out(path: str | Path, out: str | Path, *, batched: bool = False) -> Non
         raise NetError(
             f"{path} holds a {type(net).__name__}; there is a form for NetCompBilin only"
         )
+    elif isinstance(net, BeliefNet):
+        raise NetError(f"{path} holds a network of beliefs, which takes no views; it stays here")
     else:
         from .onnx import export
 

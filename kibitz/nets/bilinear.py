@@ -314,15 +314,21 @@ def in_parts(net: nn.Module, views: Tensor, together: int) -> tuple[Tensor, Tens
     return torch.cat(logits), torch.cat(values)
 
 
+def last_made(pub: Tensor) -> Tensor:
+    """The highest action that was made, -1 where none was. [n]"""
+    made = torch.unflatten(pub, 1, (2, -1))[:, :, :-1].amax(1) > 0
+    numbers = torch.arange(1, made.shape[1] + 1, device=pub.device)
+    return (made * numbers).amax(1) - 1
+
+
 def above(pub: Tensor) -> Tensor:
     """Which actions are above all that were made; the last one needs one before it.
 
     [n, actions]
     """
-    made = pub.reshape(len(pub), 2, -1)[:, :, :-1].amax(1)
-    higher = made.flip(1).cummax(1).values.flip(1) == 0
-    higher[:, -1] &= made.any(1)
-    return higher
+    last, call = last_made(pub)[:, None], pub.shape[1] // 2 - 2
+    numbers = torch.arange(call + 1, device=pub.device)
+    return (numbers > last) & ((numbers < call) | (last >= 0))
 
 
 # For play -----------------------------------------------------------------------------------------

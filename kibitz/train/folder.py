@@ -84,12 +84,15 @@ class RunFolder:
             os.close(self._lock)
             self._lock = None
 
-    def claim(self, about: dict[str, Any], game: Game, resume: bool) -> None:
-        """Make this the folder of the run that `about` describes, or see that it is."""
+    def claim(self, about: dict[str, Any], game: Game, resume: bool) -> bool:
+        """Make this the folder of the run that `about` describes, or see that it is.
+
+        Whether it is a new one.
+        """
         file = self.path / "run.json"
         if not file.exists():
             write_whole(file, json.dumps(about, indent=2).encode())
-            return
+            return True
         if not resume:
             raise RunError(f"{self.path} holds a run already; give --resume to go on with it")
         try:
@@ -102,6 +105,11 @@ class RunFolder:
         for key in ("recipe", "seed", "start"):
             if before.get(key) != about[key]:
                 raise RunError(f"{self.path} was begun with another {key}: {before.get(key)}")
+        return False
+
+    def disclaim(self) -> None:
+        """The run could not begin: the folder is free for another."""
+        (self.path / "run.json").unlink()
 
     # checkpoints
 

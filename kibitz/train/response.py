@@ -23,6 +23,7 @@ from torch import Tensor, nn
 from ..batch import Batch
 from ..chance import streams
 from ..game import Game, GameError
+from ..nets.bilinear import last_made
 from ..nets.evaluate import NetEvaluator
 from ..players import NetPlayer, Player, Sight, player
 from ..search.sequences import table_of
@@ -175,7 +176,7 @@ class ResponseMethod(Pupil):
         views = batch.observe(np.full(batch.size, seat))[asked]
         told = torch.from_numpy(views).to(self.device)
         pub = told[:, self.net.config.priv :]
-        last = _last(pub)
+        last = last_made(pub)
         legal = self.hands.legal(last)
         worth = self._worth(told[:, : self.net.config.priv], pub, legal)
         best = worth.argmax(1)
@@ -243,10 +244,3 @@ class ResponseMethod(Pupil):
 
     def player(self, net: nn.Module, name: str) -> Player:
         return NetPlayer(NetEvaluator(net, self.device), mode=self.recipe.mode, name=name)
-
-
-def _last(pub: Tensor) -> Tensor:
-    """The highest action that was made, -1 where none was. [n]"""
-    made = pub.reshape(len(pub), 2, -1)[:, :, :-1].amax(1) > 0
-    numbers = torch.arange(1, made.shape[1] + 1, device=pub.device)
-    return (made * numbers).amax(1) - 1

@@ -123,8 +123,9 @@ class Run:
         self.game: Game = load(recipe.game, **recipe.options)
         self.folder, self.standing = RunFolder(folder), Standing()
         self.folder.lock()
+        new = False
         try:
-            self.folder.claim(self.about(), self.game, resume)
+            new = self.folder.claim(self.about(), self.game, resume)
             self.method = recipe.begin(self.game, self.folder, device, seed)
             if start is not None:
                 self._take(start)
@@ -134,6 +135,8 @@ class Run:
             if self.standing.iteration == 0:
                 self._join_league(0)
         except BaseException:
+            if new:
+                self.folder.disclaim()
             self.folder.unlock()
             raise
         self.method.accept(self.best)
