@@ -9,6 +9,7 @@ import pytest
 from kibitz import games
 from kibitz.batch import Batch, IllegalAction
 from kibitz.chance import streams
+from kibitz.game import OVER
 
 torch = pytest.importorskip("torch", reason="views go straight into torch tensors")
 
@@ -104,6 +105,21 @@ def test_compiled_players_choose_alike(game, batches):
             ),
         )
         assert (chosen >= 0).any()
+
+
+def test_whole_games_between_players_are_equal(game):
+    one, other = (*game.players, "random", "random")[:2]
+    sides = (np.arange(SIZE)[:, None] + np.arange(game.seats)) % 2
+    pair = [Batch(game, SIZE, device=device, seed=16) for device in ("cpu", "cuda")]
+    drawn = []
+    for batch in pair:
+        own = batch.device.put(streams(5, "player", SIZE))
+        batch.contest(one, other, sides, own)
+        drawn.append(batch.device.get(own).tobytes())
+    assert drawn[0] == drawn[1]
+    assert (same(pair, lambda batch: batch.turns()) == OVER).all()
+    same(pair, lambda batch: batch.states)
+    same(pair, lambda batch: batch.rngs)
 
 
 def test_new_deals_are_equal(game):

@@ -485,11 +485,9 @@ def test_a_short_search_beats_random_play_at_beasty_bar():
 
 @pytest.mark.gpu
 @pytest.mark.parametrize("evaluator", ["rollout", "uniform"])
-@pytest.mark.parametrize("name", ["kuhn", "liars", "beasty_bar"])
-def test_a_gpu_grows_the_same_trees(request, name, evaluator):
-    if name == "beasty_bar" and name not in games.names():
-        pytest.skip("beasty_bar is not here")
-    game = games.load(name) if name == "beasty_bar" else request.getfixturevalue(name)
+@pytest.mark.parametrize("name", ["kuhn", "liars_dice", "beasty_bar", "dominion"])
+def test_a_gpu_grows_the_same_trees(name, evaluator):
+    game = games.load(name)
     states, settings = wandered(game, 64), Settings(simulations=50)
     cpu, gpu = (
         search(game, states, settings, evaluator=evaluator, device=device)
