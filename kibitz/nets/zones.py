@@ -179,17 +179,20 @@ class ZoneNet(nn.Module):
     def table(self, views: Tensor, trim: bool = False) -> Tensor:
         """What the heads look at. [batch, width]"""
         views = views.to(self.scalars.weight.dtype)
-        *zones, opponents, scalars = torch.split(views, self.config.sizes, 1)
+        *zones, scalars = torch.split(views, self.config.sizes, 1)
+        all_rows = [*(rows for _, rows in self.config.zones), self.config.opponents]
+        cards = [
+            torch.unflatten(zone, 1, (rows, -1)) for zone, rows in zip(zones, all_rows, strict=True)
+        ]
+        *faces, backs = without_empty_rows(cards) if trim else cards
         weight, bias = self.card.folded()
         parts = []
-        for (name, rows), zone in zip(self.config.zones, zones, strict=True):
-            cards, present = cards_of(zone, rows, trim)
+        for (name, _), face in zip(self.config.zones, faces, strict=True):
             blind = name in self.config.piles and not self.config.zone_positions
             shown = slice(-1 if blind else None)  # the last number of a card is its place
-            x = self.card(cards[..., shown], weight[:, shown], bias)
-            parts.append(self.zones[name](x, present))
-        cards, present = cards_of(opponents, self.config.opponents, trim)
-        parts.append(self.zones["opponents"](self.opponent_card(cards), present))
+            x = self.card(face[..., shown], weight[:, shown], bias)
+            parts.append(self.zones[name](x, present(face)))
+        parts.append(self.zones["opponents"](self.opponent_card(backs), present(backs)))
         parts.append(functional.gelu(self.scalars(scalars)))
         table: Tensor = self.fusion(torch.cat(parts, 1))
         return table
@@ -201,18 +204,23 @@ class ZoneNet(nn.Module):
         return self.policy(table).float(), values
 
 
-def cards_of(zone: Tensor, rows: int, trim: bool) -> tuple[Tensor, Tensor]:
-    """The cards of a zone [batch, rows, features] and which rows hold one [batch, rows].
+def present(cards: Tensor) -> Tensor:
+    """Which rows of a zone hold a card. [batch, rows]"""
+    return cards[..., 0] >= 0.5
 
-    trim: leave out the rows behind the last one that is occupied in any view, but for one row.
+
+def without_empty_rows(zones: list[Tensor]) -> list[Tensor]:
+    """Each zone up to the last row that holds a card in any view, or one row.
+
+    One question for all zones: while the host waits for an answer, a GPU gets nothing new to do.
     """
-    cards = torch.unflatten(zone, 1, (rows, -1))
-    present = cards[..., 0] >= 0.5
-    if trim:
-        occupied = present.any(0).nonzero()
-        rows = int(occupied.max()) + 1 if len(occupied) else 1
-        cards, present = cards[:, :rows], present[:, :rows]
-    return cards, present
+    held = torch.cat([present(zone) for zone in zones], 1).any(0).cpu()
+    parts = torch.split(held, [zone.shape[1] for zone in zones])
+    used = [
+        max([row + 1 for row, is_held in enumerate(part.tolist()) if is_held], default=1)
+        for part in parts
+    ]
+    return [zone[:, :rows] for zone, rows in zip(zones, used, strict=True)]
 
 
 class CardEncoder(nn.Module):
