@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -265,6 +265,9 @@ def bench_search(
 ) -> SearchBench:
     """Simulations a second end to end, and what the network does alone with the same views.
 
+    Those of the middle of a search: its first leaves are the least work for some networks and its
+    last ones the most.
+
     eager: have torch run the network on a GPU launch by launch.
     """
     game = load(name, **options)
@@ -280,6 +283,8 @@ def bench_search(
         search = Search(game, trees, settings, evaluator=evaluator, device=device)
         count = trees * simulations
         searched = count / _best_of(lambda: _thought(search, batch), batch.device)
+        search.settings = replace(settings, simulations=(simulations + 1) // 2)
+        _thought(search, batch)
         alone = count / _best_of(lambda: search.evaluate_only(simulations), batch.device)
     return SearchBench(
         game=game.name,

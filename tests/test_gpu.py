@@ -3,6 +3,8 @@
 Needs numpy, numba, numba-cuda, torch and pytest.
 """
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -184,3 +186,21 @@ def test_a_network_answers_the_host_as_on_the_cpu():
     told = here.ask(views)
     for _ in range(20):
         assert np.abs(there.ask(views) - told).max() < 0.05 * np.abs(told).max()
+
+
+@pytest.mark.parametrize("name", ["beasty_bar", "dominion"])
+def test_the_host_waits_for_a_network_once_a_batch(name):
+    """Were it more often, the other half of a search would wait with it."""
+    from kibitz.bench import recipe_evaluator
+
+    game = games.load(name)
+    evaluator = recipe_evaluator(game, "cuda", eager=True)
+    views = evaluator.room(64, game.view_size)
+    evaluator(views)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        torch.cuda.set_sync_debug_mode("warn")  # which itself warns that it does not see all
+        evaluator(views)
+        torch.cuda.set_sync_debug_mode("default")
+    waits = [each for each in told if "called a synchronizing" in str(each.message)]
+    assert len(waits) == 1

@@ -49,12 +49,12 @@ def view(players: int) -> np.dtype[Any]:
 
 @rule
 def clear(rows):
-    """A zone without cards."""
-    for i in range(rows.shape[0]):
-        for k in range(rows.shape[1]):
-            rows[i, k] = 0
+    """A zone without cards. Where none was shown before, a row is clear but for its place."""
     step = 1 / (rows.shape[0] - 1)
     for i in range(rows.shape[0]):
+        if rows[i, 0] != 0:
+            for k in range(rows.shape[1]):
+                rows[i, k] = 0
         rows[i, 1] = 0.5
         rows[i, 16] = i * step
 
