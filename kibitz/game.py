@@ -175,7 +175,8 @@ class Game:
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     options: Options = field(default_factory=Options)
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    players: Mapping[str, Function | Planned] = field(default_factory=dict)  # choose(s, seat, rng)
+    # choose(s, seat, rng) by name, the strongest first: a person plays against that one
+    players: Mapping[str, Function | Planned] = field(default_factory=dict)
     next_round: Function | None = None  # match play in rounds, see arena.match
     open_spiel: Function | None = None  # options -> the text that loads the same game there
     score_range: tuple[float, float] = (-1.0, 1.0)

@@ -71,7 +71,7 @@ class Options:
         assert isinstance(tree, ast.ClassDef)
         for line, under in itertools.pairwise(tree.body):
             if isinstance(line, ast.AnnAssign) and ast.unparse(line.target) == name:
-                return str(ast.literal_eval(ast.unparse(under)))
+                return " ".join(ast.literal_eval(ast.unparse(under)).split())
         return ""
 
     @classmethod

@@ -51,7 +51,7 @@ class Person:
                 raise LeftTheTable
             case "hint":
                 advice = table.choices[table.actions.index(table.ask(self.adviser))]
-                self.console.print(f"{self.adviser.name} would play [bold]{advice}[/bold]")
+                self.console.print(f"{self.adviser.name} says: [bold]{advice}[/bold]")
             case _:
                 try:
                     table.play(text)

@@ -581,7 +581,7 @@ def test_a_seat_reads_the_table_and_the_question():
     assert "  Hand: 5 Estate" in lines
     assert "  In play: Library" in lines
     assert "  Discards: 2 Silver" in lines
-    assert "Turn of seat 0, Action phase: 0 actions, 1 buys, $0" in lines
+    assert "Turn of seat 0, Action phase: actions 0, buys 1, $0" in lines
     assert lines[-1] == "Library: seat 0 says yes or no to: set Village aside."
     assert "Village" not in table.game.seen(table.s, 1).splitlines()[-1]
     assert "Duchy" not in "".join(lines[6:])  # the piles are before

@@ -66,7 +66,9 @@ def _tell_game(name: str, as_json: bool) -> None:
         print_json(told)
         return
     for paragraph in (module(name).__doc__ or game.name).strip().split("\n\n"):
-        out.print(" ".join(paragraph.split()) + "\n", highlight=False, markup=False)
+        is_table = paragraph.startswith(" ")
+        told_as = paragraph if is_table else " ".join(paragraph.split())
+        out.print(told_as + "\n", highlight=False, markup=False)
     out.print("[bold]Options[/bold] (--option NAME=VALUE), with their defaults:")
     grid = Grid.grid(padding=(0, 2))
     for option, default in told["options"].items():

@@ -86,5 +86,5 @@ GAME = Game(
     parse=parse,
     seen=seen,
     action_text=action_text,
-    players={"greedy": greedy, "outcome": outcome},
+    players={"outcome": outcome, "greedy": greedy},
 )

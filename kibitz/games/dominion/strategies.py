@@ -406,13 +406,13 @@ def to_trash(s, me, most):
 _BIG_MONEY = (["Duchy", "P<=4"], ["Estate", "P<=2"], ["Gold"], ["Duchy", "P<=6"])
 
 STRATEGIES = {
-    "bm0": strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}),
-    "bmu": strategy({"buy": [["Province", "M>18"], *_BIG_MONEY, ["Silver"]], "play": []}),
     "smithy1": strategy(
         {
             "buy": [["Province", "M>18"], *_BIG_MONEY, ["Smithy", "own:Smithy<1"], ["Silver"]],
             "play": ["Smithy"],
         }
     ),
+    "bmu": strategy({"buy": [["Province", "M>18"], *_BIG_MONEY, ["Silver"]], "play": []}),
+    "bm0": strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}),
     "greedy": strategy({"buy": [["Province"], ["Duchy"], ["Estate"]], "play": []}),
 }

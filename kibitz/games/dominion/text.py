@@ -147,7 +147,7 @@ def _now(s):
         return "The game is over." if not s.truncated else "The game was stopped: too many turns."
     if s.phase == DEAL:
         return "Hands are dealt."
-    left = f"{s.actions} actions, {s.buys} buys, ${s.coins}"
+    left = f"actions {s.actions}, buys {s.buys}, ${s.coins}"
     return f"Turn of seat {s.player}, {PHASES[int(s.phase)]}: {left}"
 
 
