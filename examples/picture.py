@@ -6,7 +6,7 @@ import sys
 
 from rich.console import Console
 
-from kibitz.games import load
+from kibitz.games import load, rulebook
 from kibitz.players import player
 from kibitz.terminal import LeftTheTable, Person, play_game
 
@@ -25,7 +25,9 @@ def main(file: str = "docs/table.svg") -> None:
     console.print("$ kibitz play liars_dice --against honest", highlight=False)
     with contextlib.suppress(LeftTheTable):
         honest = player("honest", game)
-        play_game(game, Person(console, honest, ask), [honest], seat=0, seed=8)
+        play_game(
+            game, Person(console, honest, rulebook("liars_dice"), ask), [honest], seat=0, seed=8
+        )
     console.save_svg(file, title="kibitz")
 
 

@@ -171,6 +171,7 @@ class Game:
     text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
     parse: Function = field(default_factory=lambda: parse_fields)
     seen: Function = None  # type: ignore[assignment]  # None: the view in words
+    about: Function = lambda s: ""  # what a person reads of this table's cards, beside the rules
     action_text: Function = lambda s, action: str(action)
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     options: Options = field(default_factory=Options)

@@ -13,7 +13,7 @@ from .arena.table import Table
 from .game import Game, GameError
 from .players import Player
 
-HELP = "Type an action, 'hint' for advice, '?' for the list of actions, 'quit' to leave."
+HELP = "Type an action, 'hint' for advice, 'rules', '?' for the list of actions, or 'quit'."
 
 
 class LeftTheTable(Exception):
@@ -21,12 +21,14 @@ class LeftTheTable(Exception):
 
 
 class Person:
-    """Somebody at the keyboard, with a player to ask for hints."""
+    """Somebody at the keyboard, with a player to ask for hints and a rulebook to look into."""
 
     name = "you"
 
-    def __init__(self, console: Console, adviser: Player, ask: Callable[[str], str]) -> None:
-        self.console, self.adviser, self.ask = console, adviser, ask
+    def __init__(
+        self, console: Console, adviser: Player, rulebook: str, ask: Callable[[str], str]
+    ) -> None:
+        self.console, self.adviser, self.rulebook, self.ask = console, adviser, rulebook, ask
 
     def move(self, table: Table) -> None:
         """Show the table, then ask until there is an action that can be played."""
@@ -47,6 +49,9 @@ class Person:
                 self.console.print(HELP)
             case "?" | "help":
                 self.console.print(in_columns(table.choices))
+            case "rules":
+                told = f"{self.rulebook}\n\n{table.about()}".strip()
+                self.console.print(told, highlight=False, markup=False)
             case "quit" | "exit" | "q":
                 raise LeftTheTable
             case "hint":

@@ -132,11 +132,11 @@ def test_results_are_saved_and_rated(tmp_path):
 
 def test_a_person_plays_with_hints_mistakes_and_all(tmp_path):
     file = tmp_path / "game.txt"
-    typed = "hint\n?\n\nnonsense\n1x1\nliar\nliar\nliar\nliar\n"
+    typed = "hint\n?\nrules\n\nnonsense\n1x1\nliar\nliar\nliar\nliar\n"
     words = ["play", "liars_dice", "--seed", "3", "--save", str(file), "-o", "dice=2,2"]
     done = kibitz(*words, typed=typed)
     assert done.returncode == 0, done.stderr
-    for part in ("Your dice:", "honest says:", "'nonsense' is no bid", "The end"):
+    for part in ("Your dice:", "honest says:", "rising bids", "'nonsense' is no bid", "The end"):
         assert part in done.stdout, part
     replayed = run("replay", "liars_dice", str(file))
     assert "seat 0  1x1" in replayed and "scores" in replayed

@@ -1,7 +1,5 @@
 """Every card of Dominion that asks something, in positions worked out by hand from its text."""
 
-import json
-
 import numpy as np
 import pytest
 from test_dominion import GAME, IDS, Table
@@ -9,7 +7,7 @@ from test_dominion import GAME, IDS, Table
 from kibitz import chance
 from kibitz.game import CHANCE, OVER
 from kibitz.games.dominion import cards, zones
-from kibitz.games.dominion.catalogue import CARDS, FEATURES_BY_ID
+from kibitz.games.dominion.catalogue import CARDS
 
 EVERYBODY = 0b11
 
@@ -20,14 +18,6 @@ def latest(ring, count):
 
 
 # What is printed ---------------------------------------------------------------------------------
-
-
-def test_features_are_those_of_the_oracle(oracles):
-    told = json.loads((oracles / "dominion_features.json").read_text(encoding="utf-8"))["cards"]
-    assert len(told) == 14
-    for name, card in told.items():
-        assert IDS[name] == card["id"]
-        assert FEATURES_BY_ID[IDS[name]] == pytest.approx(np.array(card["features"]), abs=1e-6)
 
 
 # Section 5.1, without effects: id, card, cost, types, +Cards / +Actions / +Buys / coins
@@ -571,6 +561,17 @@ def test_a_deck_has_room_for_32_known_cards():
 
 
 # What people read --------------------------------------------------------------------------------
+
+
+def test_every_card_of_the_kingdom_says_what_it_does():
+    for card in CARDS.values():
+        rules = [each for each in (card.text, card.worth) if each is not None]
+        assert card.in_words() or not card.is_kingdom, card.name
+        assert all(each.__doc__ for each in rules) or not card.is_kingdom, card.name
+    assert CARDS[IDS["Market"]].in_words() == "+1 card, +1 action, +1 buy, +$1."
+    assert CARDS[IDS["Moat"]].in_words().startswith("+2 cards. When another seat plays an Attack")
+    table = Table(kingdom=["Gardens"])
+    assert "Gardens, $4: A point for every ten cards that you own." in table.game.about(table.s)
 
 
 def test_a_seat_reads_the_table_and_the_question():

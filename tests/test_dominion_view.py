@@ -123,9 +123,9 @@ def place(table, name):
 
 def test_card_features_are_those_of_the_oracle(oracles):
     told = json.loads((oracles / "dominion_features.json").read_text(encoding="utf-8"))["cards"]
-    table = Table(kingdom=[name for name, card in told.items() if card["id"] > 6])
-    view = look(table.s, 0)
     for name, card in told.items():
+        table = Table(kingdom=[name])
+        view = look(table.s, 0)
         assert view[176:224, table.slot(name)] == pytest.approx(card["features"], abs=1e-6)
         assert view[225, table.slot(name)] == (card["id"] + 1) / 512
 

@@ -77,6 +77,10 @@ class Table:
         """The table in words, as one seat sees it."""
         return str(self.game.seen(self._truth, self.game.seat(seat)))
 
+    def about(self) -> str:
+        """What the cards on the table do, in words, where the rules leave that to them."""
+        return str(self.game.about(self._truth))
+
     def text(self) -> str:
         """The whole truth in one line, for records and error messages."""
         return str(self.game.text(self._truth))

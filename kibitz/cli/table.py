@@ -52,7 +52,7 @@ def games(
 
 
 def _tell_game(name: str, as_json: bool) -> None:
-    from ..games import load, module
+    from ..games import load, rulebook
     from ..players import names
 
     game = load(name)
@@ -65,10 +65,7 @@ def _tell_game(name: str, as_json: bool) -> None:
     if as_json:
         print_json(told)
         return
-    for paragraph in (module(name).__doc__ or game.name).strip().split("\n\n"):
-        is_table = paragraph.startswith(" ")
-        told_as = paragraph if is_table else " ".join(paragraph.split())
-        out.print(told_as + "\n", highlight=False, markup=False)
+    out.print(rulebook(name) + "\n", highlight=False, markup=False)
     out.print("[bold]Options[/bold] (--option NAME=VALUE), with their defaults:")
     grid = Grid.grid(padding=(0, 2))
     for option, default in told["options"].items():
@@ -148,6 +145,7 @@ def play(
     """Play a game in the terminal against players of your choice."""
     import secrets
 
+    from ..games import rulebook
     from ..players import player
     from ..terminal import LeftTheTable, Person, play_game
 
@@ -158,7 +156,7 @@ def play(
         raise typer.BadParameter(
             f"{game.name} needs {game.seats - 1} other players, not {len(others)}"
         )
-    person = Person(out, player(hint or strongest, game), out.input)
+    person = Person(out, player(hint or strongest, game), rulebook(name), out.input)
     try:
         tables = play_game(
             game, person, others, seat, secrets.randbits(32) if seed is None else seed

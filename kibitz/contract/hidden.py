@@ -54,6 +54,7 @@ def _told(trial: Trial, s: State, seat: int) -> dict[str, Any]:
         "the view": trial.game.look(s, seat).tobytes(),
         "`known`": trial.known(s, seat),
         "`seen`": trial.game.seen(s, seat),
+        "`about`": trial.game.about(s),
         "the turn": who,
         "the list of actions": trial.legal(s) if who == seat else None,
     }

@@ -135,6 +135,7 @@ def looking_changes_nothing(trial: Trial) -> None:
     for s in trial.chances + trial.decisions + trial.ends:
         t, who = game.copy(s), trial.turn(s)
         game.text(t)
+        game.about(t)
         for seat in range(game.seats):
             game.look(t, seat)
             game.known(t, seat)

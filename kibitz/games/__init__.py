@@ -33,6 +33,12 @@ def summary(name: str) -> str:
     return told.splitlines()[0]
 
 
+def rulebook(name: str | Path) -> str:
+    """How a game is played: what its file begins with, a paragraph a line, tables as they are."""
+    paragraphs = (module(name).__doc__ or str(name)).strip().split("\n\n")
+    return "\n\n".join(p if p.startswith(" ") else " ".join(p.split()) for p in paragraphs)
+
+
 def load(name: str | Path, **options: Any) -> Game:
     """A game by its name, or by the path of its file or folder, with its options chosen.
 

@@ -11,8 +11,8 @@ empty (four with five or six seats). Most points win; at equal points fewer turn
            2 Estate 1 point               5 Duchy 3 points       8 Province 6 points
 
 Ten more piles are the kingdom, drawn by lot from the base set unless told otherwise. What they do
-is written on them, in `base_set`, and what is printed on the table is public: only hands, decks and
-cards that a seat looks at alone are secret.
+is written on them; at a table, `rules` reads it out. What lies on the table is public: only hands,
+decks and cards that a seat looks at alone are secret.
 
 An action is 512 * family + card: play, buy, select from hand, gain, pick, name, reveal; the last
 family are words such as "end buys", "finish" and "yes". Every card of unknown place that is drawn
@@ -31,7 +31,7 @@ from .options import KINGDOMS, DominionOptions
 from .resolve import CONTROL
 from .rules import IDS, actions, margin, odds, play, roll, score, start, turn
 from .strategies import STRATEGIES
-from .text import action_text, seen
+from .text import about, action_text, seen
 from .view import observe, view
 from .zones import SLOTS, state
 
@@ -66,6 +66,7 @@ GAME = Game(
     redeal=redeal,
     known=known,
     seen=seen,
+    about=about,
     action_text=action_text,
     players=STRATEGIES,
 )

@@ -5,6 +5,7 @@ slot of the card and `safe` are the seats that an Attack does not affect. It put
 is to be done, so what comes first is pushed last. When a question of the card has been answered, or
 cards have been looked at, comes then(s, me, card, job, slot, done): of which job, the slot chosen
 last, and how many were chosen; a yes is done = 1. Points that are not fixed are worth(s, me, card).
+The docstrings of `text` and `worth` are what people at the table read.
 """
 
 from __future__ import annotations
@@ -76,12 +77,16 @@ def silver(s, me, card, safe):
 
 @rule
 def artisan(s, me, card, safe):
+    """Gain a card of up to $5 to your hand, then put a card from your hand on your deck."""
     choose(s, TOPDECK, me, card, 1, 1)
     s.to[gain_up_to(s, me, card, 5)] = TO_HAND
 
 
 @rule
 def bandit(s, me, card, safe):
+    """Gain a Gold. Every other seat reveals its top two cards, trashes a Treasure among them other
+    than Copper, and discards the rest.
+    """
     gain(s, me, GOLD, TO_DISCARDS, 0)
     for steps in range(s.hand.shape[0] - 1, 0, -1):
         other = to_the_left(s, me, steps)
@@ -117,6 +122,9 @@ def loot(s, i):
 
 @rule
 def bureaucrat(s, me, card, safe):
+    """Gain a Silver to the top of your deck. Every other seat puts a Victory card from its hand on
+    its deck, or shows a hand without one.
+    """
     gain(s, me, SILVER, TO_DECK, 0)
     for steps in range(s.hand.shape[0] - 1, 0, -1):
         other = to_the_left(s, me, steps)
@@ -134,6 +142,7 @@ def bureaucrat_then(s, me, card, job, slot, done):
 
 @rule
 def cellar(s, me, card, safe):
+    """Discard any number of cards, then draw as many."""
     choose(s, DISCARD, me, card, 0, NO_LIMIT)
 
 
@@ -144,27 +153,34 @@ def cellar_then(s, me, card, job, slot, done):
 
 @rule
 def chapel(s, me, card, safe):
+    """Trash up to four cards from your hand."""
     choose(s, TRASH, me, card, 0, 4)
 
 
 @rule
 def council_room(s, me, card, safe):
+    """Every other seat draws a card."""
     for steps in range(s.hand.shape[0] - 1, 0, -1):
         draw(s, to_the_left(s, me, steps), card, 1)
 
 
 @rule
 def gardens(s, me, card):
+    """A point for every ten cards that you own."""
     return cards_owned(s, me) // 10
 
 
 @rule
 def harbinger(s, me, card, safe):
+    """You may put a card from your discard pile on your deck."""
     choose(s, TOPDECK_DISCARDED, me, card, 0, 1)
 
 
 @rule
 def library(s, me, card, safe):
+    """Draw until you hold seven cards. Actions may be set aside as you draw them; they are
+    discarded in the end.
+    """
     if s.hand_size[me] < 7:
         look(s, me, card, 1, 0)
     else:
@@ -199,11 +215,13 @@ def library_then(s, me, card, job, slot, done):
 
 @rule
 def merchant(s, me, card, safe):
+    """The first Silver that you play this turn makes $1 more."""
     s.silver_bonus += 1
 
 
 @rule
 def militia(s, me, card, safe):
+    """Every other seat discards down to three cards."""
     for steps in range(s.hand.shape[0] - 1, 0, -1):
         other = to_the_left(s, me, steps)
         too_many = int(s.hand_size[other]) - 3
@@ -213,6 +231,7 @@ def militia(s, me, card, safe):
 
 @rule
 def mine(s, me, card, safe):
+    """You may trash a Treasure from your hand and gain one to it that costs up to $3 more."""
     s.wanted[choose(s, TRASH, me, card, 0, 1)] = TREASURE
 
 
@@ -227,6 +246,7 @@ def mine_then(s, me, card, job, slot, done):
 
 @rule
 def moneylender(s, me, card, safe):
+    """You may trash a Copper from your hand for +$3."""
     if s.hand[me, COPPER] > 0:
         ask(s, me, card, COPPER)
 
@@ -241,6 +261,7 @@ def moneylender_then(s, me, card, job, slot, done):
 
 @rule
 def poacher(s, me, card, safe):
+    """Discard a card for every empty pile."""
     cards = min(empty_piles(s), int(s.hand_size[me]))
     if cards > 0:
         choose(s, DISCARD, me, card, cards, cards)
@@ -248,6 +269,7 @@ def poacher(s, me, card, safe):
 
 @rule
 def remodel(s, me, card, safe):
+    """Trash a card from your hand and gain one that costs up to $2 more."""
     choose(s, TRASH, me, card, 1, 1)
 
 
@@ -260,6 +282,7 @@ def remodel_then(s, me, card, job, slot, done):
 
 @rule
 def sentry(s, me, card, safe):
+    """Look at your top two cards: trash or discard any, and put the others back in any order."""
     look(s, me, card, 2, 0)
 
 
@@ -277,6 +300,7 @@ def sentry_then(s, me, card, job, slot, done):
 
 @rule
 def throne_room(s, me, card, safe):
+    """You may play an Action from your hand twice."""
     s.wanted[choose(s, PLAY_FROM_HAND, me, card, 0, 1)] = ACTION
 
 
@@ -289,6 +313,7 @@ def throne_room_then(s, me, card, job, slot, done):
 
 @rule
 def vassal(s, me, card, safe):
+    """Discard the top card of your deck. If it is an Action, you may play it."""
     look(s, me, card, 1, 1)
 
 
@@ -308,6 +333,7 @@ def vassal_then(s, me, card, job, slot, done):
 
 @rule
 def witch(s, me, card, safe):
+    """Every other seat gains a Curse."""
     for steps in range(1, s.hand.shape[0]):
         other = to_the_left(s, me, steps)
         if safe >> other & 1 == 0:
@@ -316,6 +342,7 @@ def witch(s, me, card, safe):
 
 @rule
 def workshop(s, me, card, safe):
+    """Gain a card of up to $4."""
     gain_up_to(s, me, card, 4)
 
 

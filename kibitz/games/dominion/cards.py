@@ -37,7 +37,7 @@ class Card:
     tags: str = ""
     """What the text is about, in the letters of `features`."""
     text: Rule | None = None
-    """What happens when it is played, after what it gives."""
+    """What happens when it is played, after what it gives; its docstring says so to people."""
     then: Rule | None = None
     """What follows when a question of this card has been answered."""
     worth: Rule | None = None
@@ -54,6 +54,18 @@ class Card:
     def has(self, kind: int) -> bool:
         return self.types & kind != 0
 
+    def in_words(self) -> str:
+        """What every play of it gives, and what it says."""
+        gives = ((self.cards, "card"), (self.actions, "action"), (self.buys, "buy"))
+        told = [f"+{n} {what}{'s' if n > 1 else ''}" for n, what in gives if n]
+        told += [f"+${self.coins}"] if self.coins else []
+        says = [f"{', '.join(told)}."] if told else []
+        says += [rule.__doc__ for rule in (self.text, self.worth) if rule and rule.__doc__]
+        says += [SHIELD] if self.shields else []
+        return " ".join(" ".join(says).split())
+
+
+SHIELD = "When another seat plays an Attack, you may first reveal this and are not affected."
 
 FEATURES = 48
 

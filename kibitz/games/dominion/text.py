@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...game import CHANCE, OVER
+from .cards import BASIC
 from .catalogue import CARDS
 from .effects import (
     DISCARD,
@@ -96,12 +97,18 @@ def cards(s, zone):
 
 def seen(s, seat):
     if s.phase < DEAL:
-        kingdom = [CARDS[int(card)].name for card in s.card[7 : 7 + int(s.kingdom_size)]]
+        kingdom = [CARDS[int(card)].name for card in s.card[BASIC : BASIC + int(s.kingdom_size)]]
         return f"Kingdom: {', '.join(kingdom) or '-'}\nNow {PHASES[int(s.phase)]}."
     lines = [*_supply(s), f"Trash: {cards(s, s.trash)}"]
     for who in (*range(seat, len(s.hand)), *range(seat)):
         lines += _seat(s, who, seat)
     return "\n".join([*lines, *_limbo(s, seat), _now(s), *_pending(s, seat)])
+
+
+def about(s):
+    """What the cards of the kingdom do."""
+    kingdom = [CARDS[int(card)] for card in s.card[BASIC : BASIC + int(s.kingdom_size)]]
+    return "\n".join(f"{card.name}, ${card.cost}: {card.in_words()}" for card in kingdom)
 
 
 def _supply(s):
