@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -280,12 +280,14 @@ def bench_search(
     evaluator = recipe_evaluator(game, device, eager)
     searched = alone = None
     if evaluator is not None:
-        search = Search(game, trees, settings, evaluator=evaluator, device=device)
-        count = trees * simulations
-        searched = count / _best_of(lambda: _thought(search, batch), batch.device)
-        search.settings = replace(settings, simulations=(simulations + 1) // 2)
-        _thought(search, batch)
-        alone = count / _best_of(lambda: search.evaluate_only(simulations), batch.device)
+        halfway = replace(settings, simulations=(simulations + 1) // 2)
+        search, half = (
+            Search(game, trees, each, evaluator=evaluator, device=device)
+            for each in (settings, halfway)
+        )
+        _thought(half, batch)
+        works = lambda: _thought(search, batch), lambda: half.evaluate_only(simulations)
+        searched, alone = (trees * simulations / took for took in _in_turns(works, batch.device))
     return SearchBench(
         game=game.name,
         device=device,
@@ -324,15 +326,22 @@ def _thought(search: Search, batch: Batch) -> None:
 
 
 def _best_of(work: Callable[[], object], device: Any, times: int = 3) -> float:
-    work()
-    device.synchronize()
-    took = []
-    for _ in range(times):
-        began = time.perf_counter()
-        work()
-        device.synchronize()
-        took.append(time.perf_counter() - began)
-    return min(took)
+    (took,) = _in_turns([work], device, times)
+    return took
+
+
+def _in_turns(
+    works: Sequence[Callable[[], object]], device: Any, times: int = REPEATS
+) -> list[float]:
+    """The least seconds of each: what disturbs for a while disturbs them all."""
+    took: list[list[float]] = [[] for _ in works]
+    for _ in range(1 + times):  # the first time is for setting up
+        for work, each in zip(works, took, strict=True):
+            began = time.perf_counter()
+            work()
+            device.synchronize()
+            each.append(time.perf_counter() - began)
+    return [min(each[1:]) for each in took]
 
 
 def recipe_evaluator(game: Game, device: str, eager: bool = False) -> Any:
