@@ -152,6 +152,15 @@ def test_a_player_that_does_not_exist_is_refused(text, message):
 # Matches ----------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("name", [name for name in names() if load(name).players])
+def test_the_first_baseline_of_a_game_is_its_strongest(name):
+    """It is whom a person meets who names nobody."""
+    game = load(name)
+    first, *others = (*game.players, "random")
+    for other in others:
+        assert match(game, first, other, games=1000).low > 0.5, other
+
+
 @pytest.mark.parametrize(
     ("pair", "published"), [(("honest", "threshold"), 0.575), (("honest", "random"), 0.960)]
 )

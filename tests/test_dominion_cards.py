@@ -486,6 +486,12 @@ def test_workshop_must_gain_if_it_can():
     assert table.play("play Workshop").legal() == ["end actions"]
 
 
+def test_workshop_gains_to_the_discards_and_pays_nothing():
+    table = Table("Workshop, Copper", kingdom=("Smithy",)).play("play Workshop", "gain Smithy")
+    assert (table.hand, table.discards, table.s.coins) == ("Copper", "Smithy", 0)
+    assert table.s.supply[table.slot("Smithy")] == 9
+
+
 # Histories ---------------------------------------------------------------------------------------
 
 

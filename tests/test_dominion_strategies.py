@@ -71,7 +71,7 @@ def _has(source, n):
     return f"turn_of_province_{n}" in source
 
 
-def turns_of_provinces(game, one, other, games=4000):
+def turns_of_provinces(game, one, other, games=GAMES):
     """By game and n: the turn of the first player in which it had its n-th Province. [games, 9]"""
     batch, own = Batch(game, games, seed=2), streams(2, "player", games)
     seat = np.arange(games) % 2  # of the first player
