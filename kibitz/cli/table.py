@@ -130,11 +130,18 @@ def _mark(result: Any) -> str:
 def play(
     name: GameName,
     against: Annotated[
-        list[str] | None, typer.Option("--against", "-a", help="The other players, in seat order.")
+        list[str] | None,
+        typer.Option(
+            "--against",
+            "-a",
+            help="The other players, in seat order; unless told, the strongest baseline.",
+        ),
     ] = None,
     option: OptionTexts = None,
     seat: Annotated[int, typer.Option(help="Where you sit.")] = 0,
-    hint: Annotated[str | None, typer.Option(help="Who gives hints.")] = None,
+    hint: Annotated[
+        str | None, typer.Option(help="Who gives hints; unless told, the same.")
+    ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Write the record of the game to this file.")
     ] = None,

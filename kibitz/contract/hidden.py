@@ -28,7 +28,7 @@ PROJECTIONS = 64  # bytes, and pairs of bytes, whose frequencies are compared
 
 
 def views_keep_secrets(trial: Trial) -> None:
-    """Re-deal what a seat cannot know: its view, `known`, `seen` and its actions stay the same.
+    """Re-deal what a seat cannot know: all that it is told, and its actions, stay the same.
 
     Until the game is over: what is shown then is no secret any more.
     """
