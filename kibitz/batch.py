@@ -26,6 +26,8 @@ from .game import (
     GameError,
     actions,
     choose,
+    flaw,
+    is_random,
     known,
     margin,
     observe,
@@ -36,6 +38,7 @@ from .game import (
     score,
     start,
     token,
+    told_fields,
     turn,
 )
 
@@ -45,6 +48,8 @@ BLOCK, WARP = 128, 32  # GPU threads a block, for many games and for few
 FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
 PACKED = 256  # GPU threads a block beside other work, which needs the rest of the GPU
 LEGAL, NOT_LEGAL, NOT_YOUR_MOVE = 0, 1, 2  # what `check_all` reports
+BOUND_GAMES, BOUND_PLIES = 256, 400  # of random play, to see what its fields hold
+NO_ACTION = np.iinfo(np.int64).min  # what `contest_all` reports where every action was legal
 
 
 class IllegalAction(GameError):
@@ -92,9 +97,8 @@ def check_all(first, end, step, states, chosen, status):
         if turn(s) >= 0:
             status[i] = NOT_LEGAL
             legal = room_for_actions(s)
-            for j in range(actions(s, legal)):
-                if legal[j] == chosen[i]:
-                    status[i] = LEGAL
+            if listed(chosen[i], legal, actions(s, legal)):
+                status[i] = LEGAL
 
 
 @kernel
@@ -145,19 +149,57 @@ def choose_all(first, end, step, who, states, seats, rngs, out):
 
 
 @kernel
-def contest_all(first, end, step, one, other, sides, states, rngs, own):
-    """Whole games between two compiled players."""
+def contest_all(
+    first, end, step, one, other, sides, states, words, copies, copied, rngs, own, illegal
+):
+    """Whole games between two compiled players, who see a re-dealt copy and never the truth.
+
+    words, copied: the memory of states and copies as 64-bit words. A game in which a player chose
+    an illegal action stops there; `illegal` has that action, and NO_ACTION everywhere else.
+    """
     for i in range(first, end, step):
         s = states[i]
+        legal = room_for_actions(s)
+        illegal[i] = NO_ACTION
         who = turn(s)
         while who != OVER:
             if who == CHANCE:
                 roll(s, rngs[i])
-            elif sides[i, who] == 0:
-                play(s, choose(one[0], s, who, own[i]))
+                who = turn(s)
+                continue
+            n = actions(s, legal)
+            side = sides[i, who]
+            rng = own[i, side]
+            if is_random(one[0]) if side == 0 else is_random(other[0]):
+                action = np.int64(legal[below(rng, n)])  # there is nothing to hide from it
             else:
-                play(s, choose(other[0], s, who, own[i]))
+                for word in range(words.shape[1]):
+                    copied[i, word] = words[i, word]
+                redeal(copies[i], who, rng)
+                if side == 0:
+                    action = np.int64(choose(one[0], copies[i], who, rng))
+                else:
+                    action = np.int64(choose(other[0], copies[i], who, rng))
+                if not listed(action, legal, n):
+                    illegal[i] = action
+                    break
+            play(s, action)
             who = turn(s)
+
+
+@rule
+def listed(action, legal, count):
+    """Whether an action is among the first `count` of a list."""
+    for j in range(count):
+        if legal[j] == action:
+            return 1
+    return 0
+
+
+@kernel
+def flaws_all(first, end, step, states, fresh, out):
+    for i in range(first, end, step):
+        out[i] = flaw(states[i], fresh[0])
 
 
 @kernel
@@ -175,6 +217,71 @@ def wander_all(first, end, step, states, options, rngs, plies):
                     roll(s, rng)
                 who = turn(s)
             play(s, legal[below(rng, actions(s, legal))])
+
+
+# The border ------------------------------------------------------------------------------------
+
+
+def check_states(game: Game, states: Array) -> None:
+    """Refuse an array that does not hold states of this game, side by side."""
+    if getattr(states, "dtype", None) != game.state:
+        raise GameError(f"these are not states of {game.name} under its options {game.options}")
+    if len(states.shape) != 1 or len(states) == 0:
+        raise GameError(f"states come in a list of one or more, not {list(states.shape)}")
+    if states.strides != (game.state.itemsize,):
+        raise GameError("states lie side by side in memory; give a contiguous copy of these")
+
+
+def check_positions(game: Game, states: Array, source: object) -> None:
+    """Refuse states from outside, such as a file called `source`, that are no positions."""
+    check_states(game, states)
+    if game.flaw is None:
+        if wrong := out_of_bounds(game, states):
+            raise GameError(f"{source}: {wrong}")
+        return
+    numbers = np.zeros(len(states), np.int64)
+    Cpu().run(flaws_all, len(states), states, np.array([game.fresh()]), numbers)
+    if (wrong_ones := np.flatnonzero(numbers)).size:
+        i = int(wrong_ones[0])
+        raise GameError(f"{source}: state {i} is no position: {game.flaws[numbers[i] - 1]}")
+
+
+def out_of_bounds(game: Game, states: Any) -> str:
+    """The first field that is outside of what random play has shown, in words; or nothing."""
+    for name, (low, high) in field_bounds(game).items():
+        values = states[name]
+        if (values < low).any() or (values > high).any():
+            odd = values[(values < low) | (values > high)].reshape(-1)[0]
+            return f"`{name}` is {odd}, and in play it is {low} to {high}"
+    return ""
+
+
+@functools.lru_cache(maxsize=64)
+def field_bounds(game: Game) -> dict[str, tuple[Any, Any]]:
+    """The least and the most that random play writes into each field, the house's own aside."""
+    batch = Batch(game, BOUND_GAMES, seed=0, threads=1)
+    low = {n: batch.states[n].min() for n in told_fields(batch.states)}
+    high = {n: batch.states[n].max() for n in told_fields(batch.states)}
+    for _ in range(BOUND_PLIES):
+        for step in (batch.settle, lambda: batch.wander(1)):
+            step()
+            for name in low:
+                low[name] = min(low[name], batch.states[name].min())
+                high[name] = max(high[name], batch.states[name].max())
+    return {name: (low[name], high[name]) for name in low}
+
+
+def as_words(states: Array) -> Array:
+    """The memory of states as 64-bit words, which are copied fastest. [size, words]"""
+    return states.view(np.uint64).reshape(len(states), -1)
+
+
+def illegal_choice(game: Game, s: Any, who: str, action: Any) -> IllegalAction:
+    """What to say about a player's choice that the rules do not allow."""
+    return IllegalAction(
+        f"{game.name}, seat {int(game.turn(s))}: {who} chose {action}, which is not legal here; "
+        f"there are: {game.choices(s)}"
+    )
 
 
 # Devices ---------------------------------------------------------------------------------------
@@ -354,7 +461,9 @@ class Batch:
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        self.game, self.size = game, size
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise GameError(f"a batch has a whole number of games, at least 1, not {size!r}")
+        self.game, self.size = game, int(size)
         self.device = device_named(device, threads)
         self.states = self.device.empty(size, game.state)
         self.rngs = self.device.put(streams(seed, "table", size))
@@ -363,10 +472,16 @@ class Batch:
 
     @classmethod
     def of(cls, game: Game, states: Array, rngs: Array, *, device: str = "cpu") -> Batch:
-        """A batch over states and streams that exist already; on their device nothing is copied."""
+        """A batch over states and streams that exist already; on their device nothing is copied.
+
+        The states are taken for positions of play: those from outside go through `check_positions`.
+        """
         batch = cls.__new__(cls)
-        batch.game, batch.size, batch.device = game, len(states), device_named(device)
-        batch.states, batch.rngs = batch.device.put(states), batch.device.put(rngs)
+        batch.game, batch.device = game, device_named(device)
+        batch.states = batch.device.put(states)
+        check_states(game, batch.states)
+        batch.size = len(batch.states)
+        batch.rngs = batch._streams(rngs)
         batch.options = batch.device.put(np.array([game.options.numbers()]))
         return batch
 
@@ -458,17 +573,48 @@ class Batch:
         return out
 
     def contest(self, one: str, other: str, sides: Array, rngs: Array) -> None:
-        """Play every game to its end between two compiled players.
+        """Play every game to its end between two compiled players, who never see the truth.
 
-        sides: by game and seat, 0 where the one sits and 1 where the other does; rngs: the streams
-        of the players, which share one a game.
+        sides: by game and seat, 0 where the one sits and 1 where the other does; rngs: a stream for
+        each of the two in every game [size, 2].
         """
-        sides = self.device.put(sides)
-        if sides.shape != (self.size, self.game.seats):
-            wanted = f"[{self.size}, {self.game.seats}]"
-            raise GameError(f"sides are by game and seat {wanted}, not {list(sides.shape)}")
-        players = self._token(one), self._token(other)
-        self.run(contest_all, *players, sides, self.states, self.rngs, self._streams(rngs))
+        sides = self._sides(sides)
+        own = self.device.put(rngs)
+        if own.shape != (self.size, 2) or own.dtype != STREAM:
+            raise GameError(f"two players need streams [{self.size}, 2], not {list(own.shape)}")
+        tokens = self._token(one), self._token(other)
+        copies = self.device.empty(self.size, self.game.state)
+        illegal = self.device.empty(self.size, np.int64)
+        self.run(
+            contest_all,
+            *tokens,
+            sides,
+            self.states,
+            as_words(self.states),
+            copies,
+            as_words(copies),
+            self.rngs,
+            own,
+            illegal,
+        )
+        self._check_contest((one, other), sides, illegal)
+
+    def _sides(self, given: Array) -> Array:
+        sides = self.device.put(given)
+        if sides.shape != (self.size, self.game.seats) or sides.dtype.kind not in "iu":
+            wanted = f"integers [{self.size}, {self.game.seats}]"
+            raise GameError(f"sides are {wanted} by game and seat, not {list(sides.shape)}")
+        if isinstance(sides, np.ndarray) and ((sides < 0) | (sides > 1)).any():
+            raise GameError("sides are 0 for the one player and 1 for the other")
+        return sides
+
+    def _check_contest(self, players: tuple[str, str], sides: Array, illegal: Array) -> None:
+        chosen = self.device.get(illegal)
+        if (wrong := np.flatnonzero(chosen != NO_ACTION)).size:
+            i = int(wrong[0])
+            s = self.device.get(self.states)[i]
+            who = players[int(self.device.get(sides)[i, self.game.turn(s)])]
+            raise illegal_choice(self.game, s, who, int(chosen[i]))
 
     def _token(self, player: str) -> Array:
         if player != "random" and player not in self.game.players:
@@ -506,7 +652,7 @@ class Batch:
 
     def _streams(self, given: Array) -> Array:
         rngs = self.device.put(given)
-        if rngs.shape != (self.size,) or rngs.dtype != STREAM:
+        if getattr(rngs, "dtype", None) != STREAM or rngs.shape != (self.size,):
             raise GameError(
                 f"chance streams come one a game: [{self.size}], not {list(rngs.shape)}"
             )

@@ -1,14 +1,20 @@
 """Random numbers that live in a record: the n-th number of a stream is a function of (key, n).
 
-Philox2x32 with 7 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011), on
-32-bit halves of 64-bit words so that nothing overflows and the interpreter agrees with the machine
-code. There is no hidden state: a stream is saved by saving its record, and a stream for a table can
-never be met by a stream for a search, because the purpose is part of the key.
+Draws are Philox4x32 with 7 rounds (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
+2011), on 32-bit halves of 64-bit words so that nothing overflows and the interpreter agrees with
+the machine code. There is no hidden state: a stream is saved by saving its record.
+
+Keys are derived one way, by a cryptographic hash of the seed, the purpose and the index. Whoever
+holds one stream can compute neither the seed nor any other stream: a player that gets a stream of
+its own cannot foretell the dice of the table. A seed that can be guessed is another matter: who
+tries all small seeds finds it. So seeds are drawn from the system unless somebody names one.
 """
 
 from __future__ import annotations
 
+import hashlib
 import operator
+import secrets
 from typing import Any
 
 import numpy as np
@@ -21,30 +27,30 @@ PURPOSES = ("table", "search", "player", "training")
 STREAM = np.dtype((np.record, [("key", np.uint64), ("count", np.uint64)]))
 
 LOW, HALF, ONE = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1)
-MULTIPLIER, WEYL = np.uint64(0xD256D193), np.uint64(0x9E3779B9)
-MIX_KEY = np.uint64(0x6B696274)
-ROUNDS = 7  # of Philox: fewer fail tests of randomness
-FEW_ROUNDS = 4  # enough that every bit of a name depends on every bit of what is named
+MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)  # of Philox4x32
+WEYL = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+ROUNDS = 7  # fewer fail tests of randomness
+HASH_MULTIPLIER, HASH_KEY = np.uint64(0xD256D193), np.uint64(0x6B696274)
+HASH_ROUNDS = 4  # enough that every bit of a hash depends on every bit of what is hashed
 UNIT = 2.0**-32
+KEYS_PER_HASH = 64  # keys that one call of the hash gives: few calls for many streams
+
+
+# Draws -----------------------------------------------------------------------------------------
 
 
 @rule
 def philox(key, block, rounds):
-    """64 bits to 64 bits, a different permutation for every key of 32 bits."""
-    k = np.uint64(key) & LOW
-    x, y = np.uint64(block) & LOW, np.uint64(block) >> HALF
+    """The first two words of Philox4x32: 64 bits, by a key of 64 bits and the block's number."""
+    k, j = np.uint64(key) & LOW, np.uint64(key) >> HALF
+    a, b = np.uint64(block) & LOW, np.uint64(block) >> HALF
+    c, d = np.uint64(0), np.uint64(0)
     for _ in range(rounds):
-        product = MULTIPLIER * x
-        x = (product >> HALF) ^ k ^ y
-        y = product & LOW
-        k = (k + WEYL) & LOW
-    return (y << HALF) | x
-
-
-@rule
-def mix(hashed, number):
-    """Add a number (not negative) to a 64-bit hash. Start with any constant."""
-    return philox(MIX_KEY, np.uint64(hashed) ^ np.uint64(number), FEW_ROUNDS)
+        first, second = MULTIPLIERS[0] * a, MULTIPLIERS[1] * c
+        a, b = (second >> HALF) ^ b ^ k, second & LOW
+        c, d = (first >> HALF) ^ d ^ j, first & LOW
+        k, j = (k + WEYL[0]) & LOW, (j + WEYL[1]) & LOW
+    return (b << HALF) | a
 
 
 @rule
@@ -74,28 +80,56 @@ def pick(rng, odds):
     return last  # rounding: the odds summed to a little under 1
 
 
+# Hashes ----------------------------------------------------------------------------------------
+
+
+@rule
+def mix(hashed, number):
+    """Add a number (not negative) to a 64-bit hash. Start with any constant.
+
+    Philox2x32 with a fixed key: a permutation of 64 bits, so different numbers never collide in one
+    step. It names things and keeps no secrets.
+    """
+    block = np.uint64(hashed) ^ np.uint64(number)
+    x, y, key = block & LOW, block >> HALF, HASH_KEY
+    for _ in range(HASH_ROUNDS):
+        product = HASH_MULTIPLIER * x
+        x, y = (product >> HALF) ^ key ^ y, product & LOW
+        key = (key + WEYL[0]) & LOW
+    return (y << HALF) | x
+
+
+# Streams ---------------------------------------------------------------------------------------
+
+
+def fresh_seed() -> int:
+    """A seed that nobody can guess: 63 bits from the system."""
+    return secrets.randbits(63)
+
+
 def streams(seed: int, purpose: str, count: int, first: int = 0) -> Any:
     """Streams number `first` ... `first + count - 1` of a seed and a purpose, as an array.
 
-    Each has room for 2^32 numbers. Two purposes never share a key under one seed.
+    Each has room for 2^64 numbers, and no two share a key, but for a chance of 2^-64 a pair.
     """
     seed = operator.index(seed)
     if seed < 0:
         raise ValueError(f"a seed is not negative, but this one is {seed}")
     if purpose not in PURPOSES:
         raise ValueError(f"streams are for {', '.join(PURPOSES)}, not for {purpose!r}")
-    if not 0 <= first <= first + count <= 2**32:
-        raise ValueError(f"streams are numbered from 0 to 2^32 - 1, not {first} + {count}")
-    folded = np.uint64(0)
-    for shift in range(0, max(seed.bit_length(), 1), 32):
-        part = np.uint64((seed >> shift) & 0xFFFFFFFF)
-        folded = np.uint64(philox(MIX_KEY, folded ^ part, ROUNDS))
-    made = np.zeros(count, STREAM)
-    made["key"] = (folded & (LOW >> np.uint64(2))) << np.uint64(2) | np.uint64(
-        PURPOSES.index(purpose)
-    )
-    made["count"] = np.arange(first, first + count, dtype=np.uint64) << HALF
-    return made
+    if not 0 <= first <= first + count <= 2**63:
+        raise ValueError(f"streams are numbered from 0 to 2^63 - 1, not {first} + {count}")
+    blocks = range(first // KEYS_PER_HASH, -(-(first + count) // KEYS_PER_HASH))
+    keys = np.frombuffer(b"".join(_keys(seed, purpose, block) for block in blocks), "<u8")
+    begin = first % KEYS_PER_HASH
+    drawn = np.zeros(count, STREAM)
+    drawn["key"] = keys[begin : begin + count]
+    return drawn
+
+
+def _keys(seed: int, purpose: str, block: int) -> bytes:
+    hashed = hashlib.shake_128(f"kibitz stream {seed} {purpose} {block}".encode())
+    return hashed.digest(8 * KEYS_PER_HASH)
 
 
 def stream(seed: int, purpose: str, index: int = 0) -> Any:

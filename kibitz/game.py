@@ -168,11 +168,14 @@ class Game:
     redeal: Function = nothing_hidden
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
+    flaw: Function | None = None  # flaw(s, fresh): 0, or which of `flaws` a position has
+    flaws: tuple[str, ...] = ()  # how positions are, for those that are not; the first is number 1
     text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
     parse: Function = field(default_factory=lambda: parse_fields)
     seen: Function = None  # type: ignore[assignment]  # None: the view in words
     about: Function = lambda s: ""  # what a person reads of this table's cards, beside the rules
     action_text: Function = lambda s, action: str(action)
+    news: Function = None  # type: ignore[assignment]  # news(s, seat, move); None: see `public_news`
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     options: Options = field(default_factory=Options)
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -195,6 +198,8 @@ class Game:
             object.__setattr__(self, "text", functools.partial(fields_text, self.fresh))
         if self.seen is None or getattr(self.seen, "func", None) is view_text:
             object.__setattr__(self, "seen", functools.partial(view_text, sizes.view))
+        if self.news is None or getattr(self.news, "func", None) is public_news:
+            object.__setattr__(self, "news", functools.partial(public_news, self))
         _register(self)
 
     def bind(self, **options: Any) -> Game:
@@ -317,7 +322,21 @@ class Game:
         """The position that `text` tells: the inverse of `text`."""
         s = self.fresh()
         self.parse(s, text)
+        if wrong := self.wrong_with(s):
+            raise NotationError(f"{text!r} is no position of {self.name}: {wrong}")
         return s
+
+    def wrong_with(self, s: State) -> str:
+        """What is wrong with a position, empty if nothing: compiled rules check nothing.
+
+        By the game's own `flaw` or, without one, by bounds: each field is as in random play.
+        """
+        if self.flaw is not None:
+            number = int(self.flaw(s, self.fresh()))
+            return self.flaws[number - 1] if number else ""
+        from .batch import out_of_bounds
+
+        return out_of_bounds(self, np.array([s]))
 
     def read_action(self, s: State, text: str) -> int:
         """The legal action that `text` names, in any case and with any blanks."""
@@ -456,6 +475,15 @@ def known(s: State, seat: int) -> int:
 
 
 @overloaded
+def flaw(s: State, fresh: State) -> int:
+    """0 if the position can be played, or the number of what is wrong with it in `flaws`.
+
+    fresh: the table before anything happened, which has what the options set. It must be safe with
+    any bytes in `s`.
+    """
+
+
+@overloaded
 def label(s: State, action: int) -> int:
     """What everybody sees of an action: its name independent of the hidden deal."""
 
@@ -477,6 +505,19 @@ def _choose(who, s, seat, rng):
         follow = function.follow
         return lambda who, s, seat, rng: follow(s, seat, rng, who)
     return lambda who, s, seat, rng: function(s, seat, rng)
+
+
+def is_random(who: State) -> bool:
+    """Whether a token stands for `random`, who looks at nothing but the list of actions."""
+    return _PLAYERS[who.dtype] is at_random
+
+
+@overload(is_random)
+def _is_random(who):
+    if who not in _PLAYERS:
+        return None
+    answer = _PLAYERS[who] is at_random
+    return lambda who: answer
 
 
 # Room for lists inside compiled code ------------------------------------------------------------
@@ -548,7 +589,7 @@ def fields_text(start: Callable[[], State], s: State) -> str:
     Of a long field the zeros at its end are left out.
     """
     told, fresh = [], start()
-    for name in _told_fields(s):
+    for name in told_fields(s):
         values = np.asarray(s[name]).reshape(-1)
         if not np.array_equal(values, np.asarray(fresh[name]).reshape(-1)):
             if len(values) > LONG:
@@ -559,7 +600,7 @@ def fields_text(start: Callable[[], State], s: State) -> str:
 
 def parse_fields(s: State, text: str) -> None:
     """The inverse of `fields_text`; a field left out stays as it was."""
-    fields = {name.lower(): name for name in _told_fields(s)}
+    fields = {name.lower(): name for name in told_fields(s)}
     parts = text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split()
     for part in parts if parts != ["start"] else ():
         told, _, values = part.partition("=")
@@ -567,6 +608,17 @@ def parse_fields(s: State, text: str) -> None:
             has = ", ".join(fields)
             raise NotationError(f"{part!r}: there is no field {told!r}; there are {has}")
         s[fields[told]] = _numbers(part, values, s.dtype[fields[told]])
+
+
+def public_news(game: Game, s: State, seat: int, move: int) -> str:
+    """What a seat hears when a move happens at `s`, unless the game says otherwise.
+
+    Actions are public. Outcomes of chance are, too, where nothing is hidden; elsewhere nobody hears
+    of them, for a card that is drawn is mostly a secret, and its owner sees it in hand.
+    """
+    if game.turn(s) == CHANCE and game.redeal is not nothing_hidden:
+        return ""
+    return str(game.action_text(s, move))
 
 
 def _numbers(part: str, values: str, field: np.dtype[Any]) -> Any:
@@ -581,7 +633,8 @@ def _numbers(part: str, values: str, field: np.dtype[Any]) -> Any:
         raise NotationError(f"{part!r}: that is not {told}") from None
 
 
-def _told_fields(s: State) -> Sequence[str]:
+def told_fields(s: State) -> Sequence[str]:
+    """The fields of a record that the game wrote, without the house's own."""
     return [n for n in s.dtype.names or () if n != "tail" and not n.startswith("tag_")]
 
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .batch import Batch, Cpu
+from .batch import Batch, Cpu, illegal_choice
 from .game import Game, GameError
 from .search.mcts import Found, Search, Settings
 from .search.tree import uniforms_all
@@ -87,6 +87,23 @@ class Player(Protocol):
 
     def choose(self, sight: Sight) -> Any:
         """Legal actions, one a table. integers [n]"""
+
+
+def answers(who: Player, sight: Sight) -> Any:
+    """What a player chooses at every table, once it is known to be legal. int64 [n]"""
+    chosen = np.asarray(who.choose(sight))
+    if chosen.shape != (len(sight),) or chosen.dtype.kind not in "iu":
+        given = f"{chosen.dtype} {list(chosen.shape)}"
+        raise PlayerError(
+            f"{who.name} must answer with one whole number for each of {len(sight)} tables, "
+            f"but it answered with {given}"
+        )
+    legal, _ = sight.legal
+    wrong = ~((legal == chosen[:, None]) & _inside(sight)).any(1)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise illegal_choice(sight.game, sight._tables.states[i], who.name, chosen[i])
+    return chosen.astype(np.int64)
 
 
 class Compiled:

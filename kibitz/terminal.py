@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rich.columns import Columns
 from rich.console import Console
+from rich.markup import escape
 from rich.panel import Panel
 from rich.text import Text
 
@@ -97,10 +98,10 @@ def _play_round(table: Table, line_up: list[Player | Person], person: Person) ->
         if isinstance(mover, Person):
             mover.move(table)
         else:
-            action = table.ask(mover)
-            said = table.choices[table.actions.index(action)]
-            table.play(action)
-            person.console.print(f"Seat {seat} ({mover.name}): [bold]{said}[/bold]")
+            before = len(table.events)
+            table.play(table.ask(mover))
+            said = escape(table.events[before].news[mine])
+            person.console.print(f"Seat {seat} ({escape(mover.name)}): [bold]{said}[/bold]")
     person.console.print(Panel(table.seen(mine), title="The end"))
     score = table.scores[mine]
     told = "You win" if score > 0 else "You lose" if score < 0 else "A draw"

@@ -19,18 +19,23 @@ from kibitz.game import rule
 MANY = 1 << 20
 
 
-def philox_by_the_paper(key, low, high):
-    """Philox2x32-7 in whole numbers of any size: Salmon et al. 2011, section 3.3."""
-    for _ in range(7):
-        product = 0xD256D193 * low
-        low, high = (product >> 32) ^ key ^ high, product % 2**32
-        key = (key + 0x9E3779B9) % 2**32
-    return low, high
+def philox_by_the_paper(key, counter, rounds=7):
+    """Philox4x32 in whole numbers of any size: Salmon et al. 2011, section 3.3."""
+    k, j = key
+    a, b, c, d = counter
+    for _ in range(rounds):
+        one, two = 0xD2511F53 * a, 0xCD9E8D57 * c
+        a, b, c, d = (two >> 32) ^ b ^ k, two % 2**32, (one >> 32) ^ d ^ j, one % 2**32
+        k, j = (k + 0x9E3779B9) % 2**32, (j + 0xBB67AE85) % 2**32
+    return a, b, c, d
 
 
-def philox(key, low, high, function=chance.philox):
-    made = int(function(np.uint64(key), np.uint64(high << 32 | low), chance.ROUNDS))
-    return made % 2**32, made >> 32
+def philox(key, block, function=chance.philox, rounds=chance.ROUNDS):
+    """Two words, from keys and blocks of two words each."""
+    drawn = int(
+        function(np.uint64(key[1] << 32 | key[0]), np.uint64(block[1] << 32 | block[0]), rounds)
+    )
+    return drawn % 2**32, drawn >> 32
 
 
 @rule
@@ -86,41 +91,49 @@ def check_unrelated(a, b):
 
 
 @pytest.mark.parametrize(
-    ("block", "key", "answer"),
+    ("rounds", "counter", "key", "answer"),
     [
-        ((0x00000000, 0x00000000), 0x00000000, (0x257A3673, 0xCD26BE2A)),
-        ((0xFFFFFFFF, 0xFFFFFFFF), 0xFFFFFFFF, (0xAB302C4D, 0x3DC9D239)),
-        ((0x243F6A88, 0x85A308D3), 0x13198A2E, (0xBEDBBE6B, 0xE4C770B3)),
+        (7, "00000000 " * 4, "00000000 " * 2, "5f6fb709 0d893f64 4f121f81 4f730a48"),
+        (10, "00000000 " * 4, "00000000 " * 2, "6627e8d5 e169c58d bc57ac4c 9b00dbd8"),
+        (10, "ffffffff " * 4, "ffffffff " * 2, "408f276d 41c83b0e a20bc7c6 6d5451fd"),
+        (
+            10,
+            "243f6a88 85a308d3 13198a2e 03707344",
+            "a4093822 299f31d0",
+            "d16cfe09 94fdcceb 5001e420 24126ea1",
+        ),
     ],
-    ids=["zeros", "ones", "pi"],
+    ids=["7-zeros", "10-zeros", "10-ones", "10-pi"],
 )
-def test_philox_gives_the_known_answers_of_random123(block, key, answer):
-    """The lines `philox2x32 7` of the file kat_vectors of Random123: counter, key, answer."""
-    assert philox_by_the_paper(key, *block) == answer
-    assert philox(key, *block) == answer
+def test_philox_gives_the_known_answers_of_random123(rounds, counter, key, answer):
+    """Lines `philox4x32` of the file kat_vectors of Random123: counter, key, answer."""
+    counter, key, answer = (tuple(int(w, 16) for w in x.split()) for x in (counter, key, answer))
+    assert philox_by_the_paper(key, counter, rounds) == answer
+    if counter[2:] == (0, 0):  # our blocks have 64 bits
+        assert philox(key, counter[:2], rounds=rounds) == answer[:2]
 
 
 def test_philox_equals_plain_whole_numbers_compiled_and_interpreted():
     numbers = random.Random(0)
     with np.errstate(over="raise"):
         for _ in range(300):
-            key, low, high = (numbers.getrandbits(32) for _ in range(3))
-            expected = philox_by_the_paper(key, low, high)
-            assert philox(key, low, high) == expected
+            key, block = ((numbers.getrandbits(32), numbers.getrandbits(32)) for _ in range(2))
+            expected = philox_by_the_paper(key, (*block, 0, 0))[:2]
+            assert philox(key, block) == expected
             interpreted = getattr(chance.philox, "py_func", chance.philox)
-            assert philox(key, low, high, interpreted) == expected
+            assert philox(key, block, interpreted) == expected
 
 
-def test_only_the_low_half_of_a_key_counts():
-    assert philox(0x1_0000_0007, 1, 2) == philox(7, 1, 2) != philox(8, 1, 2)
+def test_both_halves_of_a_key_count():
+    assert len({philox(key, (1, 2)) for key in ((7, 0), (8, 0), (7, 1), (7, 1 << 31))}) == 4
 
 
-def test_a_draw_is_the_low_half_of_the_next_block():
+def test_a_draw_is_the_first_word_of_the_next_block():
     rng = chance.stream(7, "search", 5)
-    key = int(rng.key)
+    key = int(rng.key) % 2**32, int(rng.key) >> 32
     for n in range(1, 100):
-        assert int(chance.bits(rng)) == philox_by_the_paper(key, n, 5)[0]
-        assert int(rng.count) == (5 << 32) + n
+        assert int(chance.bits(rng)) == philox_by_the_paper(key, (n, 0, 0, 0))[0]
+        assert int(rng.count) == n
 
 
 def test_below_scales_the_bits():
@@ -180,17 +193,42 @@ def test_a_stream_is_one_of_its_streams():
     ]
 
 
-def test_purposes_never_share_a_key_under_one_seed():
-    for seed in (*range(3000), *(random.Random(1).getrandbits(80) for _ in range(1000))):
-        keys = {int(chance.stream(seed, purpose).key) for purpose in chance.PURPOSES}
-        assert len(keys) == len(chance.PURPOSES)
-
-
-def test_keys_of_one_purpose_differ_between_seeds():
-    """Keys have 30 bits for the seed: of 2,000 seeds two meet with a probability of 0.2 %."""
+def test_no_two_streams_share_a_key():
+    """Keys have 64 bits: among 30,000 two meet with a probability of one in forty billion."""
     seeds = [*range(1000), *(2**k + d for k in range(12, 212) for d in range(5))]
-    keys = {int(chance.stream(seed, "table").key) for seed in seeds}
-    assert len(keys) == len(seeds)
+    keys = [int(chance.stream(s, p).key) for s in seeds for p in chance.PURPOSES]
+    keys += [int(key) for p in chance.PURPOSES for key in chance.streams(9, p, 6000)["key"][1:]]
+    assert len(set(keys)) == len(keys) > 30_000
+
+
+def test_a_key_uses_all_of_its_64_bits():
+    keys = chance.streams(1, "table", 4096)["key"]
+    for bit in range(64):
+        ones = int(((keys >> np.uint64(bit)) & np.uint64(1)).sum())
+        assert abs(ones - 2048) < 5 * 32, bit
+
+
+def relations(keys):
+    """What an attacker would try on a key of 64 bits: parts of it, its neighbours, its inverse."""
+    flips = [keys ^ np.uint64(1 << bit) for bit in range(64)]
+    near = [keys + np.uint64(step) for step in range(1, 9)]
+    masked = [
+        keys & ~np.uint64((1 << low) - 1) | np.uint64(p) for low in (2, 8, 32) for p in range(4)
+    ]
+    return np.concatenate([keys, ~keys, *flips, *near, *masked])
+
+
+def test_no_stream_of_a_player_leads_to_a_stream_of_the_table():
+    """Neither equal, nor by a flipped bit, a neighbour, or a part cleared, at any index."""
+    tables = set(chance.streams(5, "table", 2000)["key"].tolist())
+    for purpose in ("player", "search", "training"):
+        tried = relations(chance.streams(5, purpose, 2000)["key"])
+        assert not tables & set(tried.tolist())
+
+
+def test_a_fresh_seed_cannot_be_guessed():
+    drawn = {chance.fresh_seed() for _ in range(200)}
+    assert len(drawn) == 200 and max(drawn) > 2**60 and max(drawn) < 2**63
 
 
 def test_large_seeds_are_told_apart():
@@ -213,9 +251,8 @@ def test_a_seed_of_numpy_is_a_seed():
     assert chance.stream(np.int64(3), "table") == chance.stream(3, "table")
 
 
-@pytest.mark.parametrize("index", [-1, 2**32])
-def test_an_index_that_would_be_another_stream_is_refused(index):
-    """The index is the upper half of the counter."""
+@pytest.mark.parametrize("index", [-1, 2**63])
+def test_an_index_that_no_stream_has_is_refused(index):
     with pytest.raises(ValueError, match=str(index)):
         chance.stream(3, "table", index)
 
@@ -290,20 +327,20 @@ def test_every_bit_is_one_half_of_the_time(streams):
 def test_one_flipped_bit_flips_half_of_the_answer():
     """Every bit of the block and of the key, over many blocks."""
     numbers = random.Random(2)
-    flips = np.zeros(96, np.int64)
+    flips = np.zeros(128, np.int64)
     blocks = 200
     for _ in range(blocks):
-        told = [numbers.getrandbits(32) for _ in range(3)]
-        before = philox_word(*told)
-        for bit in range(96):
-            other = list(told)
+        words = [numbers.getrandbits(32) for _ in range(4)]
+        before = philox_word(*words)
+        for bit in range(128):
+            other = list(words)
             other[bit // 32] ^= 1 << bit % 32
             flips[bit] += (before ^ philox_word(*other)).bit_count()
     assert (abs(flips - 32 * blocks) < 5 * np.sqrt(16 * blocks)).all()
 
 
-def philox_word(key, low, high):
-    x, y = philox(key, low, high)
+def philox_word(k, j, low, high):
+    x, y = philox((k, j), (low, high))
     return y << 32 | x
 
 

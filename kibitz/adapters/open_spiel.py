@@ -194,12 +194,12 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
 
     def _apply_action(self, action: int) -> None:
         rules, who = self.rules, self.who
-        label = None if who == CHANCE else int(rules.label(self.s, int(action)))
+        seats = range(rules.seats)
+        events = [_event(rules, self.s, who, seat, int(action)) for seat in seats]
         rules.play(self.s, int(action))
         self.who = int(rules.turn(self.s))
         self.told = tuple(
-            heard(told, knowledge(rules, self.s, seat), _event(who, seat, action, label))
-            for seat, told in enumerate(self.told)
+            heard(self.told[seat], knowledge(rules, self.s, seat), events[seat]) for seat in seats
         )
 
     def returns(self) -> list[float]:
@@ -257,10 +257,14 @@ def heard(told: str, now: str, event: str) -> str:
     return told if not event and told.endswith(now) else f"{told} {event}{now}"
 
 
-def _event(who: int, seat: int, action: int, label: int | None) -> str:
+def _event(rules: Game, s: Any, who: int, seat: int, action: int) -> str:
+    """What a seat notices of a move as it happens: its own action, or the news of another's.
+
+    What chance brings it stands in what it knows afterwards.
+    """
     if who == CHANCE:
         return ""
-    return str(action) if who == seat else f"{who}:{label}"
+    return str(action) if who == seat else f"{who}:{'_'.join(rules.news(s, seat, action).split())}"
 
 
 class SpielObserver:

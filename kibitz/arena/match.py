@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import Batch, IllegalAction
+from ..batch import Batch
 from ..chance import streams
 from ..game import Game, GameError
-from ..players import Compiled, Player, Sight, player
+from ..players import Compiled, Player, Sight, answers, player
 
 GROUPS_IN_A_CHUNK = 500  # saved and shown together; part of what a saved match means
 Z95 = 1.959964
@@ -198,8 +198,8 @@ def play_chunk(game: Game, players: Sequence[Player], seed: int, first: int, gro
     rotations = np.stack([np.roll(line_up, r) for r in range(seats)])
     who = np.tile(rotations, (groups, 1))  # [game, seat]: index of the player
     tables = streams(seed, "table", groups, first).repeat(seats)
-    own = streams(seed, "player", n, first * seats)
-    scores = play_series(game, players, who, tables, own)
+    own = streams(seed, "player", n * len(players), first * seats * len(players))
+    scores = play_series(game, players, who, tables, own.reshape(n, len(players)))
     return _summed(game, len(players), scores, who, groups)
 
 
@@ -235,7 +235,11 @@ def play_series(
 def play_out(
     game: Game, players: Sequence[Player], who: Array, tables: Array, own: Array
 ) -> tuple[Array, Array, Array]:
-    """Play games to the end in lockstep: scores [game, seat] and both kinds of streams."""
+    """Play games to the end in lockstep: scores [game, seat] and both kinds of streams.
+
+    own: a stream for every player at every table [game, player], so that nobody can foretell what
+    another one draws.
+    """
     batch = Batch.of(game, np.zeros(len(who), game.state), tables)
     batch.start()
     if len(players) == 2 and all(isinstance(each, Compiled) for each in players):
@@ -250,14 +254,10 @@ def play_out(
         chosen = np.full(len(who), -1, np.int64)
         for k, each in enumerate(players):
             if (asked := np.flatnonzero(mover == k)).size:
-                sight = Sight(game, batch.states[asked], turns[asked], own[asked])
-                chosen[asked] = each.choose(sight)
-                own[asked] = sight.rngs
-        try:
-            batch.play(chosen)
-        except IllegalAction as error:
-            names = ", ".join(p.name for p in players)
-            raise IllegalAction(f"{error}\nOne of these players chose it: {names}") from None
+                sight = Sight(game, batch.states[asked], turns[asked], own[asked, k])
+                chosen[asked] = answers(each, sight)
+                own[asked, k] = sight.rngs
+        batch.play(chosen, check=False)  # `answers` has looked
 
 
 def _summed(game: Game, players: int, scores: Array, who: Array, groups: int) -> Chunk:

@@ -12,7 +12,7 @@ import numpy as np
 from ..batch import IllegalAction
 from ..chance import stream
 from ..game import CHANCE, OVER, Game, GameError, NotationError
-from ..players import Player, Sight
+from ..players import Player, Sight, answers
 
 HEADER = "kibitz record 1"
 
@@ -24,6 +24,8 @@ class Event:
     seat: int
     action: int
     text: str
+    news: tuple[str, ...]
+    """What each seat heard of it; empty for nothing."""
 
 
 class Table:
@@ -94,7 +96,7 @@ class Table:
     def ask(self, player: Player) -> int:
         """What a player would do for the seat to move."""
         sight = self.sight()
-        action = int(player.choose(sight)[0])
+        action = int(answers(player, sight)[0])
         self._player_rngs = sight.rngs
         return action
 
@@ -124,14 +126,19 @@ class Table:
         )
 
     def _happen(self, seat: int, action: int) -> None:
-        self.events.append(Event(seat, action, self.game.action_text(self._truth, action)))
+        self._note(seat, action, self._truth)
         self.game.play(self._truth, action)
+
+    def _note(self, seat: int, move: int, s: Any) -> None:
+        """Write down what happens at `s`, and what everybody hears of it."""
+        news = tuple(str(self.game.news(s, each, move)) for each in range(self.game.seats))
+        self.events.append(Event(seat, move, str(self.game.action_text(s, move)), news))
 
     def _settle(self) -> None:
         while self.game.turn(self._truth) == CHANCE:
             before = self.game.copy(self._truth)
             outcome = int(self.game.roll(self._truth, self._rng))
-            self.events.append(Event(CHANCE, outcome, self.game.action_text(before, outcome)))
+            self._note(CHANCE, outcome, before)
 
     # records
 

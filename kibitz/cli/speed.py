@@ -47,6 +47,8 @@ def bench_rules(
         f"plies/s, {result.threads} threads": f"{result.plies_per_s_all:,.0f}",
         "times one thread": f"{result.scaling:.2f}",
         f"whole games/s, {' against '.join(players)}, one thread": f"{result.games_per_s_1:,.0f}",
+        "the same as a match plays them": f"{result.match_games_per_s_1:,.0f}",
+        "ratio": f"{result.match_ratio:.2f}",
         "views/s, one thread": f"{result.views_per_s_1:,.0f}",
         "times OpenSpiel from Python": or_none(result.ratio_openspiel, ".0f"),
         "seconds to the first ply, cold cache": f"{result.compile_s:.1f}",

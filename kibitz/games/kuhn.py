@@ -113,6 +113,31 @@ def known(s, seat):
     return mix(1, told) | np.uint64(1)
 
 
+# Which positions there are -----------------------------------------------------------------------
+
+FLAWS = (
+    "the seats are dealt two different cards of three, seat 0 first",
+    "bets come after the cards, and end with two passes or an answer to a bet",
+)
+
+
+@rule
+def flaw(s, fresh):
+    first, second = int(s.card[0]), int(s.card[1])
+    if not (NO_CARD <= first < 3 and NO_CARD <= second < 3):
+        return 1
+    if second != NO_CARD and (first == NO_CARD) | (first == second):
+        return 1
+    if not 0 <= s.length <= 3 or (s.length > 0 and second == NO_CARD):
+        return 2
+    for i in range(3):
+        if s.bets[i] != PASS and (s.bets[i] != BET or i >= s.length):
+            return 2
+    if s.length == 3 and (s.bets[0] != PASS or s.bets[1] != BET):
+        return 2
+    return 0
+
+
 # How it is told -------------------------------------------------------------------------------
 
 
@@ -153,6 +178,13 @@ def seen(s, seat):
     return told
 
 
+def news(s, seat, move):
+    """Bets are for everybody; a card is for the seat that is dealt it."""
+    if turn(s) == CHANCE and seat != (0 if s.card[0] == NO_CARD else 1):
+        return ""
+    return action_text(s, move)
+
+
 def action_text(s, action):
     return ("jack", "queen", "king")[action] if turn(s) == CHANCE else ("pass", "bet")[action]
 
@@ -170,10 +202,13 @@ GAME = Game(
     observe=observe,
     redeal=redeal,
     known=known,
+    flaw=flaw,
+    flaws=FLAWS,
     text=text,
     parse=parse,
     seen=seen,
     action_text=action_text,
+    news=news,
     open_spiel=lambda options: "kuhn_poker",
     score_range=(-2.0, 2.0),
     perfect_recall=True,

@@ -18,7 +18,8 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ..batch import Gpu, device_named, turns_all
+from ..batch import Gpu, as_words, check_states, device_named, turns_all
+from ..chance import STREAM
 from ..game import Game, GameError
 from . import gumbel
 from .tree import (
@@ -153,13 +154,11 @@ class Search:
         """
         f = self.forest
         states, f.rngs = self.device.put(states), self.device.put(rngs)
-        if len(states) != self.size or len(f.rngs) != self.size:
-            given = f"{len(states)} with {len(f.rngs)} streams"
-            raise GameError(f"this search is for {self.size} tables, not {given}")
+        self._check(states, f.rngs)
         if reuse and (self.settings.root == "gumbel" or self.settings.noise):
             raise GameError("only a search with PUCT and without noise can use its trees again")
         self._check_turns(states)
-        f.roots = states.view(np.uint64).reshape(self.size, -1)
+        f.roots = as_words(states)
         if not (reuse and self.grown and self._has_room()):
             self.device.run(clear_all, self.size, f.trees, f.nodes, f.scratch, f.words, f.roots)
         self.grown = True
@@ -179,6 +178,12 @@ class Search:
         slots, edges = self.forest.nodes.shape[1], self.forest.edges.shape[1]
         full = (4 * trees["nodes"] >= 3 * slots) | (trees["edges"] + self.game.max_legal > edges)
         return not full.any()
+
+    def _check(self, states: Array, rngs: Array) -> None:
+        check_states(self.game, states)
+        if len(states) != self.size or rngs.shape != (self.size,) or rngs.dtype != STREAM:
+            given = f"{len(states)} with {len(rngs)} streams"
+            raise GameError(f"this search is for {self.size} tables, not {given}")
 
     def _check_turns(self, states: Array) -> None:
         turns = self.device.empty(self.size, np.int64)

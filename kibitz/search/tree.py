@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ..batch import as_words
 from ..chance import UNIT, below, bits
 from ..compiled import kernel, rule
 from ..game import (
@@ -110,13 +111,12 @@ def forest_on(device: Any, game: Game, size: int, simulations: int, edges_each: 
     slots = 1 << max(4, math.ceil(math.log2(1.5 * (simulations + 1))))
     room = edges_each * simulations + 2 * game.max_legal
     scratch = device.empty(size, game.state)
-    words = game.state.itemsize // 8
     return Forest(
         trees=device.empty(size, tree_dtype(game.seats, game.max_legal)),
         rngs=None,
         roots=None,
         scratch=scratch,
-        words=scratch.view(np.uint64).reshape(size, words),
+        words=as_words(scratch),
         nodes=device.empty((size, slots), NODE),
         edges=device.empty((size, room), edge_dtype(game.seats)),
         noise=device.empty((size, game.max_legal), np.float32),

@@ -39,8 +39,8 @@ class SelfPlay:
         self, seed: int, iteration: int, progress: Callable[[int], None] | None = None
     ) -> Positions:
         """The decisions of one batch of games; the same seed and iteration play the same."""
-        tables = streams(seed, "training", self.games, 2 * iteration * self.games)
-        trees = streams(seed, "training", self.games, (2 * iteration + 1) * self.games)
+        tables = streams(seed, "table", self.games, iteration * self.games)
+        trees = streams(seed, "search", self.games, iteration * self.games)
         batch = Batch.of(
             self.game, np.zeros(self.games, self.game.state), tables, device=self.device
         )

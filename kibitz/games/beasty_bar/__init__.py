@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from ...game import Game, Shape
 from .cards import HAND
+from .laws import FLAWS, flaw
 from .players import greedy, outcome
 from .rules import (
     WAYS,
@@ -45,7 +46,7 @@ from .rules import (
     state,
     turn,
 )
-from .text import action_text, parse, seen, text
+from .text import action_text, news, parse, seen, text
 from .view import known, label, observe, redeal, view
 
 
@@ -82,9 +83,12 @@ GAME = Game(
     redeal=redeal,
     known=known,
     label=label,
+    flaw=flaw,
+    flaws=FLAWS,
     text=text,
     parse=parse,
     seen=seen,
     action_text=action_text,
+    news=news,
     players={"outcome": outcome, "greedy": greedy},
 )

@@ -151,3 +151,10 @@ def action_text(s, action):
     elif kind == PARROT:
         told += f" > {name(queue[choice])}"
     return told
+
+
+def news(s, seat, move):
+    """What is played is for everybody; a card that is drawn is for the seat that draws it."""
+    if turn(s) == CHANCE and s.draws != seat:
+        return f"seat {s.draws} draws a card"
+    return action_text(s, move)

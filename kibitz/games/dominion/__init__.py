@@ -27,11 +27,12 @@ from __future__ import annotations
 from ...game import Game, Shape
 from .catalogue import TREASURES
 from .knowledge import known, redeal
+from .laws import FLAWS, flaw
 from .options import KINGDOMS, DominionOptions
 from .resolve import CONTROL
 from .rules import IDS, actions, margin, odds, play, roll, score, start, turn
 from .strategies import STRATEGIES
-from .text import about, action_text, seen
+from .text import about, action_text, news, seen
 from .view import observe, view
 from .zones import SLOTS, state
 
@@ -65,8 +66,11 @@ GAME = Game(
     observe=observe,
     redeal=redeal,
     known=known,
+    flaw=flaw,
+    flaws=FLAWS,
     seen=seen,
     about=about,
     action_text=action_text,
+    news=news,
     players=STRATEGIES,
 )

@@ -10,12 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from ...chance import mix
-from ...game import rule
+from ...game import room, rule
+from .cards import ACTION, COPPER, TREASURE
+from .catalogue import CARDS
 from .effects import YES_NO
-from .rules import any_card
-from .zones import PUTS_ON_DECK, SLOTS
+from .resolve import put_question
+from .rules import any_card, decides_alone, offer_phase, single
+from .zones import BUY_PHASE, LIMBO, NONE, PUTS_ON_DECK, SLOTS
 
 ODD = np.uint64(1)
+MONEYLENDER = next(card.id for card in CARDS.values() if card.name == "Moneylender")
+ATTEMPTS = 1000  # to deal cards that make sense of a question; most need a few
+
+room_for_cards = room(np.int8, lambda game: SLOTS + LIMBO)
 
 
 # Re-dealing --------------------------------------------------------------------------------------
@@ -23,16 +30,84 @@ ODD = np.uint64(1)
 
 @rule
 def redeal(s, seat, rng):
-    """Shuffle what a seat cannot know. A seat that decides keeps its hand and what it looks at.
-
-    For whether it is asked at all can depend on those cards.
-    """
+    """Shuffle what a seat cannot know."""
     for other in range(s.hand.shape[0]):
-        hidden = other != seat and other != s.seat
         if other != seat:
             forget_choices(s, other)
-        pool_secrets(s, other, seat, hidden)
-        deal_secrets(s, other, seat, hidden, rng)
+        if other == s.seat and other != seat:
+            redeal_decider(s, other, seat, rng)
+        else:
+            pool_secrets(s, other, seat)
+            deal_secrets(s, other, seat, rng)
+    if s.seat < 0:  # what could be chosen at the last decision tells of a hand
+        for family in range(s.can.shape[0]):
+            s.can[family] = 0
+
+
+@rule
+def redeal_decider(s, decider, seat, rng):
+    """Whether a seat is asked can depend on its cards, and everybody sees that it is asked.
+
+    So its cards are dealt until the question makes sense. Where that fails for ever, the question
+    itself gives the cards away, and they stay as they are.
+    """
+    k = max(int(s.depth) - 1, 0)
+    about, true = int(s.low[k]), room_for_cards(s)
+    for slot in range(SLOTS):
+        true[slot] = s.hand[decider, slot]
+    for i in range(LIMBO):
+        true[SLOTS + i] = s.limbo[i]
+    for _ in range(ATTEMPTS):
+        pool_secrets(s, decider, seat)
+        deal_secrets(s, decider, seat, rng)
+        if looks_alone(s, decider) and s.depth > 0 and s.job[k] == YES_NO:
+            s.low[k] = s.limbo[0]
+        if makes_sense(s, decider, k):
+            return
+    s.low[k] = about
+    pool_secrets(s, decider, seat)
+    take_again(s, decider, true)
+    deal_tops(s, decider, seat, rng)
+    put_again(s)
+
+
+@rule
+def take_again(s, decider, true):
+    """Take the true hand, and cards looked at alone, out of the unordered deck."""
+    for slot in range(SLOTS):
+        cards = int(true[slot]) - int(s.hand[decider, slot])
+        s.hand[decider, slot] += cards
+        s.deck[decider, slot] -= cards
+        s.deck_size[decider] -= cards
+    if looks_alone(s, decider):
+        for i in range(s.in_limbo):
+            s.limbo[i] = true[SLOTS + i]
+            s.deck[decider, s.limbo[i]] -= 1
+            s.deck_size[decider] -= 1
+
+
+@rule
+def makes_sense(s, decider, k):
+    """Whether the seat to move, with the cards that it has now, would be asked what it is asked."""
+    if s.depth > 0 and s.job[k] == YES_NO:
+        if looks_alone(s, decider):  # a Library asks about Actions
+            return s.types[s.low[k]] & ACTION != 0
+        return s.card[s.source[k]] != MONEYLENDER or s.hand[decider, COPPER] > 0
+    if s.depth == 0 and s.phase == BUY_PHASE and s.auto_treasures:
+        for slot in range(SLOTS):  # which have all been played
+            if s.hand[decider, slot] > 0 and s.types[slot] & TREASURE:
+                return False
+    return put_again(s) and not (decides_alone(s) and single(s) != NONE)
+
+
+@rule
+def put_again(s):
+    """Put the question to the seat to move once more: 1, or 0 where there is nothing to choose."""
+    if s.depth == 0:
+        offer_phase(s, int(s.player))
+        return 1
+    k = int(s.depth) - 1
+    return put_question(s, k, int(s.job[k]))
 
 
 @rule
@@ -49,12 +124,12 @@ def looks_alone(s, owner):
 
 
 @rule
-def pool_secrets(s, owner, seat, hidden):
-    """Put what `seat` does not know of a deck and, if it is hidden, of a hand among the unordered.
+def pool_secrets(s, owner, seat):
+    """Put what `seat` does not know of a deck and of a hand among the unordered cards.
 
     The places stay: `hand_size`, `tops` and `in_limbo` say how many cards are to come back.
     """
-    if hidden:
+    if owner != seat:
         for slot in range(SLOTS):
             s.deck[owner, slot] += int(s.hand[owner, slot]) - int(s.shown[owner, slot])
             s.hand[owner, slot] = s.shown[owner, slot]
@@ -68,18 +143,23 @@ def pool_secrets(s, owner, seat, hidden):
 
 
 @rule
-def deal_secrets(s, owner, seat, hidden, rng):
+def deal_secrets(s, owner, seat, rng):
     """Fill the places again, every card as likely in any of them."""
-    for i in range(s.tops[owner]):
-        if int(s.top_seen[owner, i]) >> seat & 1 == 0:
-            s.top[owner, i] = drawn(s, owner, rng)
-    if not hidden:
+    deal_tops(s, owner, seat, rng)
+    if owner == seat:
         return
     for _ in range(int(s.hand_size[owner]) - total(s.hand[owner])):
         s.hand[owner, drawn(s, owner, rng)] += 1
     if looks_alone(s, owner):
         for i in range(s.in_limbo):
             s.limbo[i] = drawn(s, owner, rng)
+
+
+@rule
+def deal_tops(s, owner, seat, rng):
+    for i in range(s.tops[owner]):
+        if int(s.top_seen[owner, i]) >> seat & 1 == 0:
+            s.top[owner, i] = drawn(s, owner, rng)
 
 
 @rule

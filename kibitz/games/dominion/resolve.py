@@ -83,6 +83,9 @@ def finish(s):
     job, seat, source = int(s.job[k]), int(s.who[k]), int(s.source[k])
     slot, done = int(s.low[k]), int(s.done[k])
     pop(s)
+    if done > 0:  # which cards they were is over, too: it may have been a secret
+        for each in range(SLOTS):
+            s.selected[each] = 0
     if job != REACT:  # which is a question about the card, not one of the card
         play_then(s, seat, source, job, slot, done)
 
@@ -191,20 +194,23 @@ def offer(s, seat, family, slots, controls):
 @rule
 def question(s, k, job):
     """Put the question of a frame; where there is nothing to choose the frame is over."""
+    if put_question(s, k, job):
+        return 1
+    if job == ORDER_LOOKED and s.in_limbo > 0:
+        put_back(s, int(s.who[k]), int(s.limbo[0]))  # equal cards have no order
+    finish(s)
+    return 0
+
+
+@rule
+def put_question(s, k, job):
+    """Let the seat of a frame choose: 1, or 0 where there is nothing to choose."""
     seat = int(s.who[k])
-    if s.done[k] == 0:
-        for slot in range(SLOTS):
-            s.selected[slot] = 0
     if job == YES_NO:
         offer(s, seat, CONTROL, 0, 1 << YES | 1 << NO)
         return 1
     slots = choices(s, k, job)
-    if slots == 0:
-        finish(s)
-        return 0
-    if job == ORDER_LOOKED and slots & slots - 1 == 0:
-        put_back(s, seat, int(s.limbo[0]))  # equal cards have no order
-        finish(s)
+    if slots == 0 or (job == ORDER_LOOKED and slots & slots - 1 == 0):
         return 0
     controls = 1 << FINISH if s.done[k] >= s.least[k] else 0
     offer(s, seat, family_of(job), slots, controls)

@@ -136,13 +136,8 @@ def lay_out(s):
         s.vp[slot] = VP[card]
         for k in range(4):
             s.gives[slot, k] = GIVES[card, k]
-        cards = int(PILES[players - 2, slot]) if slot < BASIC else 10
-        if slot == COPPER and s.copper_supply > 0:
-            cards = int(s.copper_supply)
-        if slot >= BASIC and TYPES[card] & VICTORY:
-            cards = 8 if players == 2 else 12
-        s.initial[slot] = cards
-        s.supply[slot] = cards
+        s.initial[slot] = pile_size(s, slot)
+        s.supply[slot] = s.initial[slot]
     for seat in range(players):
         s.deck[seat, COPPER] = 7
         s.deck[seat, ESTATE] = 3
@@ -152,6 +147,19 @@ def lay_out(s):
     s.phase = DRAW_FIRST
     if s.first != NONE:
         deal_hands(s, s.first)
+
+
+@rule
+def pile_size(s, slot):
+    """How many cards a pile of the supply has at the start."""
+    players = s.hand.shape[0]
+    if slot == COPPER and s.copper_supply > 0:
+        return int(s.copper_supply)
+    if slot < BASIC:
+        return int(PILES[players - 2, slot])
+    if TYPES[s.card[slot]] & VICTORY:
+        return 8 if players == 2 else 12
+    return 10
 
 
 @rule
@@ -261,14 +269,10 @@ def begin_turn(s, seat):
 def proceed(s):
     """No effect is pending: go on with the turn. 1 when a seat is asked or the game is over."""
     me = int(s.player)
-    if s.phase == ACTION_PHASE:
-        playable = at_least(s, s.hand[me], 0, ACTION, 1) if s.actions > 0 else 0
-        offer(s, me, PLAY_CARD, playable, 1 << END_ACTIONS)
+    if s.phase == ACTION_PHASE or (s.phase == BUY_PHASE and s.buys > 0):
+        offer_phase(s, me)
         return 1
     if s.phase == BUY_PHASE:
-        if s.buys > 0:
-            offer_buys(s, me)
-            return 1
         s.phase = CLEAN_UP
     if s.phase == CLEAN_UP:
         clean_up(s, me)
@@ -280,6 +284,16 @@ def proceed(s):
             return 1
     begin_turn(s, me)
     return 0
+
+
+@rule
+def offer_phase(s, me):
+    """Let a seat choose what to play in its Action phase, or what to buy."""
+    if s.phase == BUY_PHASE:
+        offer_buys(s, me)
+        return
+    playable = at_least(s, s.hand[me], 0, ACTION, 1) if s.actions > 0 else 0
+    offer(s, me, PLAY_CARD, playable, 1 << END_ACTIONS)
 
 
 @rule
@@ -402,12 +416,16 @@ def advance(s):
     while True:
         asked = resume(s) if s.depth > 0 else proceed(s)
         if asked:
-            if s.seat < 0 or s.auto_single == 0 or (s.depth == 0 and s.auto_single_phase == 0):
-                return
-            only = single(s)
+            only = single(s) if s.seat >= 0 and decides_alone(s) else NONE
             if only == NONE:
                 return
             decide(s, only // IDS, only % IDS)
+
+
+@rule
+def decides_alone(s):
+    """Whether a decision with one legal action is made without asking."""
+    return s.auto_single and (s.depth > 0 or s.auto_single_phase)
 
 
 @rule

@@ -8,6 +8,7 @@ from .catalogue import CARDS
 from .effects import (
     DISCARD,
     DISCARD_LOOKED,
+    DRAW,
     GAIN,
     ORDER_LOOKED,
     PLAY_FROM_HAND,
@@ -202,6 +203,22 @@ CONTROLS = {
     NO: "no",
     PLAY_ALL_TREASURES: "play all treasures",
 }
+
+
+def news(s, seat, move):
+    """What a seat hears of a move: all but cards that are put on a deck or drawn unseen."""
+    k = int(s.depth) - 1
+    if turn(s) == CHANCE and s.phase >= DEAL:
+        who = int(s.who[k])
+        if who == seat or s.open[k]:
+            return action_text(s, move)
+        return f"seat {who} {'draws' if s.job[k] == DRAW else 'looks at'} a card"
+    if turn(s) >= 0 and turn(s) != seat and move // IDS != CONTROL and k >= 0:
+        if s.job[k] == ORDER_LOOKED:
+            return "puts the cards back"
+        if s.job[k] == TOPDECK and not s.open[k]:
+            return "puts a card on the deck"
+    return action_text(s, move)
 
 
 def _outcome_text(s, outcome):
