@@ -19,7 +19,9 @@ from ..batch import Batch
 from ..game import GameError
 from ..games import load
 from .hidden import (
+    dice_cannot_be_foretold,
     known_names_what_a_seat_knows,
+    news_keeps_secrets,
     players_do_not_peek,
     redealing_changes_what_is_hidden,
     redealing_forgets_the_truth,
@@ -35,6 +37,7 @@ from .machine import (
     gpu_equals_cpu,
     indices_stay_in_bounds,
     interpreted_equals_compiled,
+    positions_are_lawful,
     rules_compile_once,
 )
 from .playthrough import playthrough
@@ -77,6 +80,7 @@ PROMISES: tuple[Promise, ...] = (
     replay_is_exact,
     start_forgets,
     views_keep_secrets,
+    news_keeps_secrets,
     views_are_written_whole,
     known_names_what_a_seat_knows,
     redealt_games_go_on,
@@ -84,6 +88,8 @@ PROMISES: tuple[Promise, ...] = (
     redealing_is_fair,
     redealing_forgets_the_truth,
     players_do_not_peek,
+    dice_cannot_be_foretold,
+    positions_are_lawful,
     batches_are_only_faster,
     gpu_equals_cpu,
     cuda_path_runs,

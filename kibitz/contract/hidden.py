@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
 from ..batch import Batch
-from ..chance import streams
+from ..chance import stream, streams
 from ..game import Game, nothing_hidden
+from ..players import Sight
 from .trial import Broken, NotTried, Rng, State, Trial, some
 
 REDEALS = 3  # of a position for a seat, where every one must hold
+HEARD = 200  # positions of whose moves seats hear
 PLAYED_ON = 60  # re-dealt positions played to the end
 DEALS = 8000  # of each of two samples whose frequencies are compared
+MOVERS = 200  # positions at which the re-deal of the seat to move is looked at
 REDEALT = 1500  # likewise, from one position
 REDEALT_AT = 8  # positions
 LABELLED = 100  # deals whose labels are compared: each is a call from Python
 PLIES = 3  # decisions after the deal at which re-deals are still compared with the truth
 SIGMAS = 4.5
+THROWS = 200  # of a table, that a player tries to foretell
+FORETOLD = 6.0  # sigmas
 BUCKETS = 64
 PROJECTIONS = 64  # bytes, and pairs of bytes, whose frequencies are compared
 
@@ -73,6 +78,40 @@ def view_entries(game: Game, view: bytes) -> dict[str, dict[str, float]]:
     return told
 
 
+def news_keeps_secrets(trial: Trial) -> None:
+    """Of moves after which a seat knows the same, it hears the same, whatever is hidden from it.
+
+    Several public ways to the same position may have names of their own. But each name must be
+    possible in every deal that the seat cannot tell apart, or it gives the deal away.
+    """
+    rng, game = trial.rng(6), trial.game
+    heard: dict[tuple[int, int, int], tuple[set[str], str]] = {}
+    for s in some(trial.chances + trial.decisions, HEARD):
+        for seat in range(game.seats):
+            for t in (s, trial.redealt(s, seat, rng), trial.redealt(s, seat, rng)):
+                for after, names in _names_by_knowledge(trial, t, seat).items():
+                    key = seat, trial.known(t, seat), after
+                    before, where = heard.setdefault(key, (names, trial.at(t)))
+                    if names != before:
+                        raise Broken(
+                            f"{trial.at(t)}: seat {seat} may hear {_listed(names)}. At {where} "
+                            f"it knows the same, before and after, but may hear {_listed(before)}"
+                        )
+
+
+def _names_by_knowledge(trial: Trial, s: State, seat: int) -> dict[int, set[str]]:
+    """All news that a seat can hear now, by what it knows afterwards."""
+    names: dict[int, set[str]] = {}
+    for move in trial.moves(s):
+        after = trial.known(trial.after(s, move), seat)
+        names.setdefault(after, set()).add(str(trial.game.news(s, seat, move)))
+    return names
+
+
+def _listed(names: set[str]) -> str:
+    return " or ".join(map(repr, sorted(names)))
+
+
 def redealt_games_go_on(trial: Trial) -> None:
     """A re-dealt position plays on to the end by the rules."""
     rng = trial.rng()
@@ -94,6 +133,25 @@ def redealing_changes_what_is_hidden(trial: Trial) -> None:
                 f"{trial.at(s)}: seat {seat} cannot tell move {one} from {other}, "
                 f"but no re-deal for it changes any position where a seat is to move"
             )
+        for mover in set(range(trial.game.seats)) - {seat}:
+            _check_mover(trial, seat, mover)
+
+
+def _check_mover(trial: Trial, seat: int, mover: int) -> None:
+    """What `seat` cannot know of another seat is re-dealt also where that seat is to move."""
+    changed = {True: False, False: False}  # by whether the other seat was to move
+    rng, last = trial.rng(5), None
+    for s in some(trial.decisions, MOVERS):
+        moves = trial.turn(s) == mover
+        last = s if moves else last
+        if not changed[moves]:
+            redealt = (trial.redealt(s, seat, rng) for _ in range(REDEALS))
+            changed[moves] = any(trial.known(t, mover) != trial.known(s, mover) for t in redealt)
+    if changed[False] and not changed[True] and last is not None:
+        raise Broken(
+            f"{trial.at(last)}: seat {mover} is to move, and no re-deal for seat {seat} changes "
+            f"anything that it knows; where others are to move, re-deals do"
+        )
 
 
 def _hidden_from(trial: Trial, seat: int) -> tuple[State, int, int] | None:
@@ -328,3 +386,44 @@ def players_do_not_peek(trial: Trial) -> None:
 
 def _choice(choose: Any, s: State, seat: int, rng: Rng) -> int:
     return int(choose(s, seat, rng))
+
+
+# Dice that a player cannot foretell --------------------------------------------------------------
+
+
+def dice_cannot_be_foretold(trial: Trial) -> None:
+    """Nothing that a player can make of its own stream foretells what the table will throw."""
+    throws = [(s, i) for i, s in enumerate(some(trial.chances, THROWS))]
+    if not throws:
+        raise NotTried("the game has no chance moves")
+    for name, derived in ATTACKS.items():
+        hits = expected = spread = 0.0
+        for s, i in throws:
+            table, own = stream(trial.seed, "table", i), stream(trial.seed, "player", i)
+            sight = Sight(trial.game, [s], [0], [own])
+            outcome = int(trial.game.roll(trial.game.copy(s), table))
+            guess = stream(trial.seed, "player", i)
+            guess.key, guess.count = derived(sight.rngs["key"][0]), 0
+            hits += int(trial.game.roll(trial.game.copy(s), guess)) == outcome
+            likely = float((trial.odds(s) ** 2).sum())  # of two throws alike
+            expected, spread = expected + likely, spread + likely * (1 - likely)
+        if hits - expected > FORETOLD * np.sqrt(spread) + 1:
+            raise Broken(
+                f"{trial.game.name}: {name} foretells {hits:.0f} of {len(throws)} throws of the "
+                f"table, where {expected:.1f} are luck"
+            )
+
+
+def _low_bits(purpose: int) -> Callable[[Any], Any]:
+    return lambda key: key & ~np.uint64(3) | np.uint64(purpose)
+
+
+ATTACKS: dict[str, Callable[[Any], Any]] = {
+    "the player's own stream": lambda key: key,
+    **{f"the player's key with its low bits {p}": _low_bits(p) for p in range(4)},
+    "the player's key without its low half": lambda key: key & ~np.uint64(0xFFFFFFFF),
+    "the low half of the player's key": lambda key: key & np.uint64(0xFFFFFFFF),
+    "the inverse of the player's key": lambda key: ~key,
+    "the key after the player's": lambda key: key + np.uint64(1),
+    "the key before the player's": lambda key: key - np.uint64(1),
+}

@@ -22,11 +22,12 @@ from numba import from_dtype, types
 from ..batch import Batch
 from ..chance import below, stream, streams
 from ..compiled import RULES
-from ..game import CHANCE, OVER, Game, OptionError, Options
+from ..game import CHANCE, OVER, Game, OptionError, Options, told_fields
 from .trial import Broken, NotTried, State, Trial
 
 STEPS = 10  # of a trace, for every game of the trial
 BATCH, PLIES = 256, 40
+SPOILT = 10  # positions with numbers replaced, for every game of the trial
 SIMULATED, SIMULATED_PLIES = 3, 4  # the CUDA simulator takes a second for a few games
 
 # What is played, to be compared -------------------------------------------------------------------
@@ -122,6 +123,33 @@ def _copies_by_records(rule: Any, kind: types.Type) -> Counter[tuple[types.Type,
     )
 
 
+def spoilt(trial: Trial) -> Iterator[State]:
+    """Positions of play with one to three numbers replaced: mostly nonsense, some of it lawful."""
+    positions = trial.decisions + trial.chances + trial.ends
+    dice = np.random.default_rng(trial.seed)
+    for _ in range(SPOILT * trial.games):
+        s = trial.game.copy(positions[dice.integers(len(positions))])
+        for _ in range(dice.integers(1, 4)):
+            name = str(dice.choice(told_fields(s)))
+            kind, values = s.dtype[name].base, np.array(s[name])
+            low, high = (
+                (-2, 20) if dice.random() < 0.7 else (np.iinfo(kind).min, np.iinfo(kind).max)
+            )
+            number = dice.integers(max(low, np.iinfo(kind).min), high, dtype=kind, endpoint=True)
+            values.reshape(-1)[dice.integers(values.size)] = number
+            s[name] = values
+        yield s
+
+
+def use(trial: Trial, s: State, rng: Any) -> None:
+    """Everything that rules can do with a position, to its end."""
+    for seat in range(trial.game.seats):
+        trial.game.look(s, seat)
+        trial.known(s, seat)
+        trial.play_on(trial.redealt(s, seat, rng), rng)
+    trial.play_on(s, rng)
+
+
 # Other processes ---------------------------------------------------------------------------------
 
 
@@ -152,6 +180,11 @@ def answer(what: str, trial: Trial) -> dict[str, Any]:
     try:
         if what == "cuda":
             return digests(story(trial.game, trial.seed, SIMULATED, SIMULATED_PLIES, device="cuda"))
+        if what == "laws":
+            lawful = [s for s in spoilt(trial) if not trial.game.wrong_with(s)]
+            for s in lawful:
+                use(trial, s, trial.rng(7))
+            return {"lawful": len(lawful)}
         with np.errstate(over="raise"):
             told: dict[str, Any] = {"trace": [digits for _, digits in trace(trial)]}
         told["fingerprint"] = trial.game.fingerprint
@@ -199,6 +232,20 @@ def rules_compile_once(trial: Trial) -> None:
     many = {rule: n for rule, n in _bounds_checked(trial)["copies"].items() if n > 1}
     if many:
         raise Broken(f"{trial.game.name}: rules compiled more than once: {many}")
+
+
+def positions_are_lawful(trial: Trial) -> None:
+    """`flaw` finds nothing wrong with positions of play, and what it passes can be played."""
+    game = trial.game
+    if game.flaw is None:
+        raise NotTried("there is no `flaw`: positions from outside are held to bounds by field")
+    rng = trial.rng(8)
+    for s in trial.chances + trial.decisions + trial.ends:
+        redealt = [trial.redealt(s, seat, rng) for seat in range(game.seats)]
+        for t in [s, *redealt] if trial.turn(s) != OVER else [s]:
+            if wrong := game.wrong_with(t):
+                raise Broken(f"{trial.at(t)} is met in play, but `flaw` says: {wrong}")
+    elsewhere(trial, "laws", NUMBA_BOUNDSCHECK="1")
 
 
 def batches_are_only_faster(trial: Trial) -> None:

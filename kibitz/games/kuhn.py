@@ -126,7 +126,7 @@ def flaw(s, fresh):
     first, second = int(s.card[0]), int(s.card[1])
     if not (NO_CARD <= first < 3 and NO_CARD <= second < 3):
         return 1
-    if second != NO_CARD and (first == NO_CARD) | (first == second):
+    if first == second != NO_CARD or first == NO_CARD != second:
         return 1
     if not 0 <= s.length <= 3 or (s.length > 0 and second == NO_CARD):
         return 2
