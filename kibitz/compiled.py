@@ -1,10 +1,11 @@
-"""How plain Python becomes machine code: `rule`, `kernel`, and a disk cache without old code.
+"""How plain Python becomes machine code: `rule`, `kernel`, and which sources the code comes from.
 
 numba keeps compiled functions on disk but looks only at the file of the function itself. A rule
 that calls another file, or a kernel that reaches a game through an overloaded name, would silently
-run yesterday's code. So everything we compile is kept in a folder named by a hash of all sources
-that can be compiled into it, and a game from outside the package carries the hash of its own files
-in the type of its record (see `edition`), which makes every kernel over it a new one.
+run yesterday's code. So everything we compile is kept (by `cache`) on a shelf named by a hash of
+all sources that can be compiled into it: the ground floor, the function's own room, and the games
+in its signature. A game carries the hash of its own files in the type of its record (see
+`edition`), so that editing one game recompiles that game and no other.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import functools
 import hashlib
 import inspect
 import os
-import shutil
 import sys
 import time
 import warnings
@@ -27,12 +27,14 @@ import numpy as np
 from numba import njit, types
 from numba.core import event
 
+from . import cache
+
 HOUSE = Path(__file__).parent
-COMPILED_ROOMS = ("compiled.py", "game.py", "chance.py", "batch.py", "games", "search")
-KEPT_FOLDERS = 6  # caches of other versions that are left alone
-KEPT_BYTES = (
-    1 << 30
-)  # a cache larger than this starts anew: editing a game adds to it, nothing removes
+GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everything compiled
+# The rooms with compiled code, each with the rooms whose rules can be compiled into it. A game is
+# watched by its edition instead.
+ROOMS: dict[str, tuple[str, ...]] = {"games": (), "search": ("search",)}
+NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
 
 Function = Callable[..., Any]
 RULES: list[Any] = []  # every compiled function, so that `batch` can prepare them for CUDA
@@ -74,7 +76,8 @@ def _compiled(function: Function, widen: bool) -> Function:
     dispatcher = njit(nogil=True)(function)
     if not hasattr(dispatcher, "py_func"):  # NUMBA_DISABLE_JIT: the plain function
         return function
-    keep_on_disk(dispatcher)
+    if Path(function.__code__.co_filename).is_file():  # else it follows from no source we can see
+        cache.keep(dispatcher, _place(function.__module__))
     if widen:
         widen_integers(dispatcher)
     RULES.append(dispatcher)
@@ -101,89 +104,94 @@ def _widened(t: types.Type) -> types.Type:
 
 # Editions: which sources a compiled function stands for ----------------------------------------
 
-_OUTSIDE: dict[str, str] = {}  # module name of a game outside the package -> its edition
+_EDITIONS: dict[str, str] = {}  # by home: the edition of a game
+UNKEPT = "once"  # what an edition begins with that no other process can have
 
 
 def adopt(module: str, edition: str) -> None:
     """Remember which edition of a game from outside the package a module is."""
-    _OUTSIDE[module] = edition
+    _EDITIONS[module] = edition
 
 
 def edition(module: str) -> str:
-    """Which version of a module outside the package this is; empty for the package's own."""
-    top = module.partition(".")[0]
-    if top == "kibitz":
-        return ""
-    if top not in _OUTSIDE:
-        home = sys.modules.get(top)
-        folders, file = getattr(home, "__path__", []), getattr(home, "__file__", None)
-        files = [f for folder in folders for f in Path(folder).rglob("*.py")]
-        files = files or ([Path(file)] if file else [])
-        # No file, as at a prompt: nothing to compare with, so every process has its own edition.
-        _OUTSIDE[top] = digest(files, top) if files else os.urandom(6).hex()
-    return _OUTSIDE[top]
+    """Digits that change with the sources of the game that `module` is part of.
+
+    Empty for the package's other modules: their sources are in the name of the shelf.
+    """
+    home = _home(module)
+    if home and home not in _EDITIONS:
+        _EDITIONS[home] = _edition_of(home)
+    return _EDITIONS.get(home, "")
+
+
+def _home(module: str) -> str:
+    """The module that contains the whole game: `kibitz.games.kuhn`, or a top level outside."""
+    parts = module.split(".")
+    if parts[0] != "kibitz":
+        return parts[0]
+    return ".".join(parts[:3]) if parts[1:2] == ["games"] and parts[2:] else ""
+
+
+def _edition_of(home: str) -> str:
+    if home.startswith("kibitz."):
+        name = home.rpartition(".")[2]
+        files = _sources(HOUSE / "games" / name) or [HOUSE / "games" / f"{name}.py"]
+        return digest([file for file in files if file.name not in NOT_COMPILED], home)
+    module = sys.modules.get(home)
+    folders, file = getattr(module, "__path__", []), getattr(module, "__file__", None)
+    files = [found for folder in folders for found in Path(folder).rglob("*.py")]
+    files = files or ([Path(file)] if file else [])
+    # No file, as at a prompt: nothing to compare with, so every process has its own edition.
+    return digest(files, home) if files else UNKEPT + os.urandom(6).hex()
 
 
 def digest(files: Iterable[Path], *more: object) -> str:
     """Twelve hexadecimal digits that change with the contents of `files` and with `more`."""
-    told = hashlib.sha256(repr(more).encode())
+    sha = hashlib.sha256(repr(more).encode())
     for file in sorted(files):
-        told.update(file.name.encode() + b"\0" + file.read_bytes())
-    return told.hexdigest()[:12]
+        sha.update(file.name.encode() + b"\0" + file.read_bytes())
+    return sha.hexdigest()[:12]
+
+
+def _place(module: str) -> cache.Place:
+    """The shelf for a function of `module`, by its signature.
+
+    Its name follows from all sources that can be compiled into the function. They are read now:
+    later they may have been edited.
+    """
+    top, _, rest = module.partition(".")
+    room = rest.partition(".")[0] if top == "kibitz" else "games"
+    if f"{room}.py" not in GROUND and room not in ROOMS:
+        return lambda signature: None
+    edition(module)
+    return functools.partial(_shelf, _home(module), room, _house_digest(ROOMS.get(room, ())))
+
+
+def _shelf(home: str, room: str, house: str, signature: object) -> str | None:
+    """The name of a shelf; None if no later process can have the same sources."""
+    types_text = str(signature)
+    editions = {
+        owner: digits
+        for owner, digits in _EDITIONS.items()
+        if owner == home or digits in types_text  # a record's type contains its edition
+    }
+    if any(digits.startswith(UNKEPT) for digits in editions.values()):
+        return None
+    games = [owner.rpartition(".")[2][-60:] for owner in sorted(editions)]
+    names = [*games[:1], *ROOMS.get(room, ())[-1:]] or ["ground"]
+    return "-".join([*names, digest((), house, sorted(editions.items()))])
 
 
 @functools.cache
-def _house_digest() -> str:
-    files = [f for room in COMPILED_ROOMS for f in _sources(HOUSE / room)]
+def _house_digest(rooms: tuple[str, ...]) -> str:
+    """Of the ground floor and these rooms."""
+    files = [file for name in (*GROUND, *rooms) for file in _sources(HOUSE / name)]
     versions = (sys.version_info[:3], numba.__version__, np.__version__)
-    return digest(files, versions, numba.config.BOUNDSCHECK, numba.config.OPT)
+    return digest(files, rooms, versions, numba.config.BOUNDSCHECK, numba.config.OPT)
 
 
 def _sources(room: Path) -> list[Path]:
     return sorted(room.rglob("*.py")) if room.is_dir() else [room] if room.exists() else []
-
-
-# The disk cache --------------------------------------------------------------------------------
-
-
-def cache_root() -> Path:
-    """Where compiled code is kept: $KIBITZ_CACHE, or the user's cache folder."""
-    if root := os.environ.get("KIBITZ_CACHE"):
-        return Path(root)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kibitz"
-
-
-def keep_on_disk(dispatcher: Any) -> None:
-    """Give one dispatcher its cache in our folder, leaving the user's own numba settings alone."""
-    folder = _cache_folder()
-    if not os.access(folder, os.W_OK):
-        return  # compiled anew in each process; numba would keep it where nobody looks at sources
-    if own := edition(dispatcher.py_func.__module__):
-        folder = folder / own
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(folder)
-    try:
-        dispatcher.enable_caching()
-    except RuntimeError:
-        pass  # no source file or no writable folder: compiled anew in each process, never wrong
-    finally:
-        numba.config.CACHE_DIR = before
-
-
-@functools.cache
-def _cache_folder() -> Path:
-    folder = cache_root() / _house_digest()
-    try:
-        if folder.exists() and sum(f.stat().st_size for f in folder.rglob("*")) > KEPT_BYTES:
-            shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
-        os.utime(folder)
-        others = sorted(folder.parent.iterdir(), key=lambda f: f.stat().st_mtime, reverse=True)
-        for old in others[KEPT_FOLDERS:]:
-            shutil.rmtree(old, ignore_errors=True)
-    except OSError:
-        pass  # another process is pruning too, or the disk is read-only
-    return folder
 
 
 # What the user is told -------------------------------------------------------------------------

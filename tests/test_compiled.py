@@ -47,15 +47,6 @@ def test_code_cached_by_different_processes_can_be_used_together(tmp_path):
     assert together == alone == backwards
 
 
-def test_only_this_and_a_few_other_versions_are_kept(tmp_path):
-    for k in range(10):
-        (tmp_path / f"old{k}").mkdir()
-        os.utime(tmp_path / f"old{k}", (k, k))
-    told(tmp_path, [["kuhn", {}]])
-    kept = {folder.name for folder in tmp_path.iterdir()}
-    assert len(kept) == 6 and {"old9", "old8"} < kept and "old0" not in kept
-
-
 def test_the_first_use_says_that_it_compiles_and_the_second_is_quiet(tmp_path):
     env = {**os.environ, "KIBITZ_CACHE": str(tmp_path)}
     command = [sys.executable, "-c", CODE, json.dumps([["kuhn", {}]])]

@@ -9,12 +9,13 @@ import pytest
 
 import kibitz
 from kibitz import games
-from kibitz.compiled import COMPILED_ROOMS
+from kibitz.compiled import GROUND, NOT_COMPILED, ROOMS
 
 HOUSE = Path(kibitz.__file__).parent
 FILES = sorted(HOUSE.rglob("*.py"))
 
 FLOOR = {
+    "cache": 0,
     "compiled": 0,
     "options": 0,
     "game": 0,
@@ -38,7 +39,7 @@ FLOOR = {
     "__main__": 9,
 }
 
-COMPILING = {"compiled", "options", "game", "chance", "batch", "games", "search"}
+COMPILING = {"cache", "compiled", "options", "game", "chance", "batch", "games", "search"}
 FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING}
 FROM_OUTSIDE["nets"] = {"numpy", "torch", "safetensors"}
 
@@ -100,9 +101,13 @@ def test_rules_nets_and_searches_need_little_from_outside(path):
 @each_file
 def test_compiled_code_lives_where_the_cache_looks_for_changes(path):
     """The disk cache is keyed by the sources of these rooms alone."""
-    used = decorators_of(path) & {"rule", "kernel"}
     room = path.relative_to(HOUSE).parts[0]
-    assert not used or room in COMPILED_ROOMS, f"{path.name} compiles but is not watched"
+    if not decorators_of(path) & {"rule", "kernel"}:
+        return
+    assert path.name not in NOT_COMPILED, f"{path.name} of a game is not watched"
+    assert room in {*GROUND, *ROOMS}, f"{path.name} compiles but is not watched"
+    watched = {file.removesuffix(".py") for file in GROUND} | {*ROOMS.get(room, ()), room_of(path)}
+    assert set(rooms_used_by(path)) - {"options"} <= watched
 
 
 @each_file
@@ -131,8 +136,18 @@ def test_no_file_is_a_drawer_for_anything():
 
 
 def test_the_rooms_that_are_compiled_are_there():
-    assert {"compiled.py", "game.py", "chance.py", "batch.py", "games"} <= set(COMPILED_ROOMS)
-    assert [r for r in COMPILED_ROOMS if not (HOUSE / r).exists()] in ([], ["search"])
+    assert {"compiled.py", "game.py", "chance.py", "batch.py"} == set(GROUND)
+    assert all((HOUSE / room).exists() for room in [*GROUND, *ROOMS])
+
+
+def test_rules_take_nothing_from_texts_and_drawings():
+    """An edit of those does not recompile the game, so only its `__init__` may import them."""
+    texts = {Path(name).stem for name in NOT_COMPILED}
+    for path in (HOUSE / "games").glob("*/*.py"):
+        if path.name not in {"__init__.py", *NOT_COMPILED}:
+            game = f"kibitz.games.{path.parent.name}."
+            modules = {name.removeprefix(game).partition(".")[0] for name in modules_used_by(path)}
+            assert not modules & texts, path
 
 
 def test_importing_every_game_loads_neither_torch_nor_typer():

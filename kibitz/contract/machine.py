@@ -20,6 +20,7 @@ import numpy as np
 from numba import from_dtype, types
 
 from ..batch import Batch
+from ..cache import kept_signatures
 from ..chance import below, stream, streams
 from ..compiled import RULES
 from ..game import CHANCE, OVER, Game, OptionError, Options, told_fields
@@ -114,8 +115,7 @@ def copies(game: Game) -> dict[str, int]:
 
 
 def _copies_by_records(rule: Any, kind: types.Type) -> Counter[tuple[types.Type, ...]]:
-    kept = getattr(rule._cache, "_cache_file", None)
-    signatures = {*rule.signatures, *(key[0] for key in (kept._load_index() if kept else ()))}
+    signatures = {*rule.signatures, *kept_signatures(rule, (kind,))}
     return Counter(
         tuple(t for t in signature if isinstance(t, types.Record))
         for signature in signatures
