@@ -22,7 +22,7 @@ from kibitz.nets import load_net
 from kibitz.recipes import recipe
 from kibitz.search.mcts import Settings
 from kibitz.train import folder as folders
-from kibitz.train.folder import RunError, RunFolder
+from kibitz.train.folder import Listed, RunError, RunFolder
 from kibitz.train.league import League
 from kibitz.train.learner import Lessons
 from kibitz.train.replay import Positions, Replay
@@ -101,7 +101,7 @@ def test_a_damaged_checkpoint_gets_a_sentence_and_stays_as_it_is(copied, damage)
     newest = RunFolder(copied).checkpoints()[-1]
     newest.write_bytes(damage(newest.read_bytes()))
     before = {f: f.read_bytes() for f in copied.rglob("*.safetensors")}
-    with pytest.raises(RunError, match=r"000004\.safetensors is not a readable checkpoint"):
+    with pytest.raises(RunError, match=r"000004\.safetensors is damaged"):
         resumed(copied)
     assert before == {f: f.read_bytes() for f in copied.rglob("*.safetensors")}
 
@@ -176,8 +176,8 @@ def test_a_run_begins_with_a_given_network(copied, tmp_path):
         Run(TINY, tmp_path / "begun", seed=3, resume=True)
     other = replace(TINY, config={"width": 32, "embedding": 8})
     with pytest.raises(GameError, match="holds another network than this recipe trains"):
-        Run(other, tmp_path / "other", start=start)
-    Run(other, tmp_path / "other").close()  # what could not begin holds no folder
+        Run(other, tmp_path / "other", seed=3, start=start)
+    Run(other, tmp_path / "other", seed=3).close()  # what could not begin holds no folder
 
 
 # The parts ---------------------------------------------------------------------------------------
@@ -185,11 +185,13 @@ def test_a_run_begins_with_a_given_network(copied, tmp_path):
 
 def some_positions(count: int) -> Positions:
     game = load("beasty_bar", early_stop=True)
+    actions = np.full((count, game.max_legal), -1, np.int16)
+    actions[:, :2] = 3, 5
     return Positions(
         states=np.zeros(count, game.state),
         seats=np.zeros(count, np.int8),
-        actions=np.zeros((count, 2), np.int16),
-        policy=np.ones((count, 2), np.float32),
+        actions=actions,
+        policy=(actions >= 0) / np.float32(2),
         value=np.arange(count, dtype=np.float32),
         score=np.zeros(count, np.float32),
         margin=np.zeros(count, np.float32),
@@ -197,23 +199,25 @@ def some_positions(count: int) -> Positions:
 
 
 def test_positions_come_back_from_disk_as_they_were(tmp_path):
-    there = some_positions(5)
-    there.save(tmp_path / "shard.safetensors", {})
-    back = Positions.read(tmp_path / "shard.safetensors", load("beasty_bar", early_stop=True))
+    there, game = some_positions(5), load("beasty_bar", early_stop=True)
+    listed = there.save(tmp_path / "000001.safetensors", game)
+    back = Positions.read(tmp_path / "000001.safetensors", game, listed)
+    assert listed.rows == 5
     assert back.states.tobytes() == there.states.tobytes() and (back.value == there.value).all()
 
 
 def test_a_damaged_shard_gets_a_sentence(tmp_path):
     (tmp_path / "shard").write_bytes(b"nothing of the kind")
-    with pytest.raises(RunError, match="not a readable shard"):
+    with pytest.raises(RunError, match="shard is damaged"):
         Positions.read(tmp_path / "shard", load("beasty_bar"))
 
 
 def test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it():
     replay = Replay(10)
-    for _ in range(5):
-        replay.add(some_positions(4))
+    for number in range(5):
+        replay.add(some_positions(4), Listed(f"{number:06d}.safetensors", "", 4))
     assert len(replay) == 12 and len(replay.shards) == 3
+    assert [shard.number for shard in replay.listed] == [2, 3, 4]
     rows = replay.sample(100, np.random.default_rng(1))
     assert set(rows.value) == {0, 1, 2, 3}
 

@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.markup import escape
 
-from .app import Device, GameName, OptionTexts, Seed, Watch, app, one_torch_thread, options_of, out
+from .app import Device, GameName, OptionTexts, Watch, app, one_torch_thread, options_of, out
 from .strength import one_line
 
+if TYPE_CHECKING:
+    from ..train.run import Run
+
 # Learning ---------------------------------------------------------------------------------------
+
+
+RefillFlag = Annotated[
+    bool,
+    typer.Option(
+        "--refill",
+        help="With --resume, where files of the run are missing or damaged: go on from the "
+        "newest intact checkpoint alone and fill the replay anew by self-play.",
+    ),
+]
+RunSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        help="The same seed, the same run. Without it, a new run draws one from the system, and "
+        "a resumed run keeps its own.",
+    ),
+]
 
 
 @app.command(epilog="Example: kibitz train liars_dice --out runs/first")
@@ -21,46 +44,63 @@ def train(
     device: Device = "cpu",
     minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    refill: RefillFlag = False,
     option: OptionTexts = None,
     against: Annotated[
         list[str] | None,
         typer.Option(help="A player to beat, besides the recipe's; may be repeated."),
     ] = None,
     start: Annotated[Path | None, typer.Option("--from", help="A network to begin with.")] = None,
-    seed: Seed = 0,
+    seed: RunSeed = None,
 ) -> None:
     """Train a player. Kill it whenever you like; --resume goes on to the same end."""
     from dataclasses import replace
 
     from ..recipes import recipe
-    from ..train.report import line
     from ..train.run import Run
 
     one_torch_thread()
-    told = recipe(name, which)
-    told = replace(told, options={**told.options, **options_of(option)})
+    seconds = seconds_of(minutes)
+    chosen = recipe(name, which)
+    chosen = replace(chosen, options={**chosen.options, **options_of(option)})
     if against:
-        told = told.meeting(against)
-    run = Run(told, out_folder, device=device, seed=seed, resume=resume, start=start)
-    with Watch(told.iterations) as moved:
+        chosen = chosen.meeting(against)
+    run = Run(
+        chosen, out_folder, device=device, seed=seed, resume=resume, refill=refill, start=start
+    )
+    for remark in run.remarks:
+        say(remark)
+    watched(run, seconds)
+    player = out_folder / "player.safetensors"
+    run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
+    run.close()
+    mode = "" if chosen.mode == "argmax" else f",mode={chosen.mode}"
+    options = (f" -o {key}={option_text(value)}" for key, value in chosen.options.items())
+    say(f"Play it: kibitz play {name} --against net:{player}{mode}{''.join(options)}")
+
+
+def seconds_of(minutes: float | None) -> float | None:
+    from ..game import GameError
+
+    if minutes is not None and not 0 <= minutes < math.inf:
+        raise GameError(f"--minutes is a number of minutes, 0 or more, not {minutes}")
+    return None if minutes is None else 60 * minutes
+
+
+def watched(run: Run, seconds: float | None) -> None:
+    """Train, with a progress bar and a line for each iteration."""
+    from ..train.report import line
+
+    with Watch(run.recipe.iterations) as moved:
 
         def stage(what: str, done: int, of: int) -> None:
             moved(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
 
-        run.train(
-            seconds=None if minutes is None else 60 * minutes,
-            progress=lambda row: out.print(line(row), highlight=False, soft_wrap=True),
-            stage=stage,
-        )
-    player = out_folder / "player.safetensors"
-    run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
-    mode = "" if told.mode == "argmax" else f",mode={told.mode}"
-    options = (f" -o {key}={option_text(value)}" for key, value in told.options.items())
-    out.print(
-        f"Play it: kibitz play {name} --against net:{player}{mode}{''.join(options)}",
-        highlight=False,
-        soft_wrap=True,
-    )
+        run.train(seconds=seconds, progress=lambda row: say(line(row)), stage=stage)
+
+
+def say(sentence: str) -> None:
+    out.print(escape(sentence), highlight=False, soft_wrap=True)
 
 
 def option_text(value: Any) -> str:
@@ -113,10 +153,14 @@ def demo() -> None:
     from ..arena.match import match
     from ..games import load
     from ..recipes import recipe
+    from ..train.folder import RunError
 
     told = recipe("liars_dice", "demo")
     out.rule("Liar's Dice with one die each: training for about a minute")
-    train("liars_dice", DEMO, "demo", resume=(DEMO / "run.json").exists())
+    try:
+        train("liars_dice", DEMO, "demo", resume=True, seed=0)
+    except RunError as error:
+        raise RunError(f"{error}. To begin the demonstration anew, remove {DEMO}") from None
     game, trained = load("liars_dice", **told.options), f"net:{DEMO}/player.safetensors,mode=sample"
     out.rule("Matches over the same deals with seats exchanged")
     for other in told.baselines:

@@ -28,6 +28,7 @@ from ..solving.lookahead import SELDOM, Lookahead, Public, joined
 from .folder import RunFolder
 from .rows import changed, together
 from .run import Stage, Training
+from .seeds import derived
 from .weights import Pupil
 
 TOGETHER = 1 << 24  # numbers of a policy that are solved at a time
@@ -121,7 +122,8 @@ class BeliefMethod(Pupil):
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        self.random = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + iteration)
+        luck = derived(self.seed, self.recipe.method, iteration)
+        self.random = torch.Generator(self.device).manual_seed(luck)
         done = (iteration - 1) / max(recipe.iterations - 1, 1)
         self.pace = tuple(a ** (1 - done) * b**done for a, b in (recipe.step, recipe.calm))
         losses = torch.zeros(2, device=self.device)

@@ -26,6 +26,7 @@ from .folder import RunFolder
 from .memory import Memory
 from .regret_play import hand_and_history
 from .run import Stage, Training
+from .seeds import derived
 from .weights import Pupil
 
 WORTH_EVERY = 4  # histories for one whose worth is learnt too: it only serves as a first guess
@@ -98,7 +99,8 @@ class ClimbingMethod(Pupil):
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe, began = self.recipe, time.monotonic()
-        self.random = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + iteration)
+        luck = derived(self.seed, self.recipe.method, iteration)
+        self.random = torch.Generator(self.device).manual_seed(luck)
         sizes = max(map(len, self.hands.odds)), self.game.num_actions, 2 * self.half
         self.memory = Memory(recipe.room, *sizes, self.device)
         for turn in range(recipe.plays):

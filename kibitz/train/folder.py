@@ -1,21 +1,28 @@
 """A training run on disk: nothing is ever half written, and nobody else writes at the same time.
 
 run.json         what is being trained: recipe, options, fingerprint, versions
-metrics.jsonl    a line an iteration
+metrics.jsonl    a line per iteration
 checkpoints/     weights, optimiser and where it stood; safetensors with JSON inside, no pickle
 league/          the players that passed the gate, to play against
-replay/          the positions of an iteration a file
+replay/          the positions of an iteration per file
 board/           TensorBoard events, where that is installed
 curves.png       the picture of it, where matplotlib is installed
+
+Checkpoints and shards carry a checksum over all their contents. A checkpoint lists the shards and
+the league members that it needs, with their checksums.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import json
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +30,59 @@ import numpy as np
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as tensor_bytes
 
-from ..game import Game, GameError
+from ..game import GameError
 from ..nets import write
+from .metrics import Row, read_rows, row_text
 
 KEPT = 3  # checkpoints
+FORMAT = "kibitz run 1"
+NUMBERED = re.compile(r"\d{6,}\.safetensors")
+PARTS = {"checkpoints": "checkpoints", "replay": "replay shards", "league": "league members"}
+# What a killed save leaves behind: `.NAME.PID` of `nets.write`, and the unfinished picture.
+STRAY = re.compile(
+    r"\.(\d{6,}\.safetensors|player\.safetensors|run\.json|metrics\.jsonl)\.\d+|\.curves\.png"
+)
+GO_ON = (
+    "to go on from the newest intact checkpoint alone and fill the replay anew, "
+    "give --resume --refill"
+)
 
 
 class RunError(GameError):
     """A run folder that cannot be used; the message says why."""
+
+
+class DamagedError(RunError):
+    """A file of a run that is missing or damaged."""
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a file of arrays holds."""
+
+    arrays: dict[str, Any]
+    about: dict[str, Any]
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file that a checkpoint needs, as the checkpoint lists it."""
+
+    file: str
+    sha256: str
+    rows: int = 0  # positions of a shard
+
+    def __post_init__(self) -> None:
+        if not NUMBERED.fullmatch(self.file) or type(self.rows) is not int:
+            raise ValueError(f"{self.file!r} is not a file of a run")
+
+    @property
+    def number(self) -> int:
+        return int(self.file.partition(".")[0])
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -43,21 +95,70 @@ def write_whole(path: Path, content: bytes) -> None:
         raise RunError(f"{path} could not be written: {error}") from None
 
 
-def write_tensors(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-    """A safetensors file with JSON about it."""
+def write_tensors(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> str:
+    """A safetensors file with JSON about it and a checksum, which comes back."""
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    write_whole(path, tensor_bytes(flat, {"about": json.dumps(about)}))
+    metadata = {"format": FORMAT, "about": json.dumps(about)}
+    sha256 = checksum(metadata, flat)
+    write_whole(path, tensor_bytes(flat, {**metadata, "sha256": sha256}))
+    return sha256
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays and what was written about them."""
+    """Arrays and what was written about them, verified."""
+    stored = read_stored(path)
+    return stored.arrays, stored.about
+
+
+def read_stored(path: Path) -> Stored:
+    """Everything in a file of `write_tensors`; DamagedError if there is no such thing."""
     try:
         with safe_open(path, framework="numpy") as file:
-            about = json.loads((file.metadata() or {})["about"])
+            metadata = dict(file.metadata() or {})
             names = list(file.keys())
-            return {name: file.get_tensor(name) for name in names}, about
-    except (SafetensorError, OSError, KeyError, json.JSONDecodeError) as error:
-        raise RunError(f"{path} is not a readable checkpoint ({error})") from None
+            arrays = {name: file.get_tensor(name) for name in names}
+    except FileNotFoundError:
+        raise DamagedError(f"{path} is missing") from None
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedError(f"{path} is damaged: {' '.join(str(error).split())}") from None
+    if metadata.get("format") != FORMAT:
+        raise DamagedError(f"{path} is damaged, or was written by another version of kibitz")
+    found = metadata.pop("sha256", "")
+    if found != checksum(metadata, arrays):
+        raise DamagedError(f"{path} is damaged: its contents are not what was saved")
+    return Stored(arrays, json.loads(metadata["about"]), found)
+
+
+def checksum(metadata: Mapping[str, str], arrays: Mapping[str, Any]) -> str:
+    """SHA-256 of metadata, names, dtypes, shapes and contents: safetensors has none itself."""
+    hashed = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = arrays[name]
+        hashed.update(json.dumps([name, array.dtype.str, list(array.shape)]).encode())
+        hashed.update(array.reshape(-1).view(np.uint8).data)
+    return hashed.hexdigest()
+
+
+def file_checksum(path: Path) -> str:
+    """SHA-256 of a file's bytes."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except FileNotFoundError:
+        raise RunError(f"{path} is missing") from None
+    except OSError as error:
+        raise RunError(f"{path} cannot be read: {error.strerror or error}") from None
+
+
+def check_same(path: Path, sha256: str, listed: Listed) -> None:
+    """See that a file is the one that a checkpoint lists."""
+    if sha256 != listed.sha256:
+        raise RunError(f"{path} is damaged, or not the file that the checkpoint lists")
+
+
+# The folder --------------------------------------------------------------------------------------
 
 
 class RunFolder:
@@ -66,96 +167,206 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: int | None = None
+        self._new: list[Path] = []  # what has been written since, should the run not begin
 
     def lock(self) -> None:
         """Be the only one who writes; the lock goes with the process, however it ends."""
-        for part in ("checkpoints", "league", "replay"):
-            (self.path / part).mkdir(parents=True, exist_ok=True)
-        file = os.open(self.path / "lock", os.O_CREAT | os.O_RDWR)
+        if self.path.exists() and not self.path.is_dir():
+            raise RunError(f"{self.path} is a file; a run needs a folder")
+        try:
+            self._make(self.path)
+            while self._lock is None:
+                self._try_lock()
+            for part in PARTS:
+                self._make(self.path / part)
+            self._sweep()
+        except OSError as error:
+            self.leave()
+            raise RunError(f"{self.path} cannot hold a run: {error.strerror or error}") from None
+
+    def _make(self, path: Path) -> None:
+        for folder in reversed([p for p in (path, *path.parents) if not p.exists()]):
+            folder.mkdir(exist_ok=True)
+            self._new.append(folder)
+
+    def _try_lock(self) -> None:
+        path = self.path / "lock"
+        new = not path.exists()
+        file = os.open(path, os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except BlockingIOError:
             os.close(file)
             raise RunError(f"{self.path} is being trained by another process") from None
+        # A process that could not begin removes its lock: what we hold may be that one's.
+        if not path.exists() or not os.path.samestat(os.fstat(file), path.stat()):
+            os.close(file)
+            return
         self._lock = file
+        self._new += [path] if new else []
+
+    def _sweep(self) -> None:
+        """Remove what killed saves have left."""
+        for folder in (self.path, *(self.path / part for part in PARTS)):
+            for file in folder.iterdir():
+                if STRAY.fullmatch(file.name) and file.is_file():
+                    file.unlink()
 
     def unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
 
-    def claim(self, about: dict[str, Any], game: Game, resume: bool) -> bool:
-        """Make this the folder of the run that `about` describes, or see that it is.
+    def leave(self) -> None:
+        """The run could not begin: the folder is as it was found, and free for another."""
+        for path in reversed(self._new):
+            with suppress(OSError):  # a folder that is not empty stays
+                path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+        self._new.clear()
+        self.unlock()
 
-        Whether it is a new one.
+    def undo_later(self, path: Path) -> None:
+        """A file that will be written: should the run not begin, it goes again."""
+        self._new += [] if path.exists() else [path]
+
+    def stay(self) -> None:
+        """The run has begun."""
+        self._new.clear()
+
+    # run.json
+
+    def before(self, resume: bool) -> dict[str, Any] | None:
+        """What the run that is here is about, from run.json or else a checkpoint.
+
+        None where there is no run yet.
         """
         file = self.path / "run.json"
-        if not file.exists():
-            write_whole(file, json.dumps(about, indent=2).encode())
-            return True
-        if not resume:
+        held = [PARTS[part] for part in PARTS if self._numbered(part)]
+        held += ["metrics"] if self._metrics.exists() else []
+        if not file.exists() and not held:
+            return None
+        if not resume and file.exists():
             raise RunError(f"{self.path} holds a run already; give --resume to go on with it")
+        if not resume:
+            raise RunError(
+                f"{self.path} holds {' and '.join(held)} but no run.json; give --resume to go on "
+                "with that run, or choose another folder"
+            )
+        return self.described() or self._about_of_checkpoint()
+
+    def described(self) -> dict[str, Any] | None:
+        """run.json; None where it is missing or damaged."""
         try:
-            before = json.loads(file.read_text())
-        except json.JSONDecodeError:
-            raise RunError(f"{file} is damaged, so this run cannot be resumed") from None
-        if before.get("fingerprint") != game.fingerprint:
-            was = before.get("game", {})
-            raise RunError(f"{self.path} is a run of {_difference(was, game.describe())}")
-        for key in ("recipe", "seed", "start"):
-            if before.get(key) != about[key]:
-                raise RunError(f"{self.path} was begun with another {key}: {before.get(key)}")
-        return False
+            about = json.loads((self.path / "run.json").read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return None
+        return about if is_about(about) else None
 
-    def disclaim(self) -> None:
-        """The run could not begin: the folder is free for another."""
-        (self.path / "run.json").unlink()
+    def _about_of_checkpoint(self) -> dict[str, Any]:
+        for path in reversed(self.checkpoints()):
+            with suppress(RunError):
+                about = read_stored(path).about
+                if is_about(about):
+                    return {key: about[key] for key in ABOUT if key in about}
+        problem = "is damaged" if (self.path / "run.json").exists() else "is missing"
+        raise RunError(
+            f"{self.path / 'run.json'} {problem}, and there is no intact checkpoint to restore it "
+            "from; begin anew in another folder"
+        )
 
-    # checkpoints
+    def describe(self, about: Mapping[str, Any]) -> None:
+        """Write run.json."""
+        file = self.path / "run.json"
+        self.undo_later(file)
+        write_whole(file, json.dumps(about, indent=2).encode())
+
+    # checkpoints, shards and league members
+
+    def _numbered(self, part: str) -> list[Path]:
+        folder = self.path / part
+        found = folder.iterdir() if folder.is_dir() else ()
+        named = [file for file in found if NUMBERED.fullmatch(file.name)]
+        return sorted(named, key=lambda file: int(file.stem))
 
     def checkpoints(self) -> list[Path]:
         """Oldest first."""
-        return sorted((self.path / "checkpoints").glob("*.safetensors"))
+        return self._numbered("checkpoints")
+
+    def shards(self) -> list[Path]:
+        """Oldest first; also those that the replay no longer holds."""
+        return self._numbered("replay")
 
     def save(self, iteration: int, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-        folder = self.path / "checkpoints"
-        write_tensors(folder / f"{iteration:06d}.safetensors", arrays, about)
-        for old in self.checkpoints()[:-KEPT]:
+        """Write a checkpoint; the oldest make room for it."""
+        write_tensors(self.checkpoint(iteration), arrays, about)
+        earlier = [path for path in self.checkpoints() if int(path.stem) <= iteration]
+        for old in earlier[:-KEPT]:
             old.unlink()
 
-    def newest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """The last checkpoint."""
-        found = self.checkpoints()
-        return read_tensors(found[-1]) if found else None
+    def checkpoint(self, iteration: int) -> Path:
+        return self.path / "checkpoints" / f"{iteration:06d}.safetensors"
 
-    def shard(self, iteration: int) -> Path:
-        return self.path / "replay" / f"{iteration:06d}.safetensors"
+    def shard(self, number: int) -> Path:
+        return self.path / "replay" / f"{number:06d}.safetensors"
 
     def member(self, iteration: int) -> Path:
         return self.path / "league" / f"{iteration:06d}.safetensors"
 
     # metrics
 
+    @property
+    def _metrics(self) -> Path:
+        return self.path / "metrics.jsonl"
+
     def note(self, row: Mapping[str, Any]) -> None:
         """Add a line to the metrics."""
-        with (self.path / "metrics.jsonl").open("a") as file:
-            file.write(json.dumps(row) + "\n")
+        try:
+            with self._metrics.open("a") as file:
+                file.write(row_text(row))
+        except OSError as error:
+            raise RunError(f"{self._metrics} could not be written: {error}") from None
 
-    def metrics(self) -> list[dict[str, Any]]:
-        file = self.path / "metrics.jsonl"
-        rows = []
-        for line in file.read_text().splitlines() if file.exists() else []:
-            try:
-                rows.append(json.loads(line))
-            except json.JSONDecodeError:
-                break  # the line that a kill cut short
+    def metrics(self, *, damaged: bool = False) -> list[Row]:
+        """All rows. damaged: go without the lines that cannot be read, instead of refusing."""
+        try:
+            rows, lines = read_rows(self._metrics)
+        except OSError as error:
+            raise RunError(f"{self._metrics} cannot be read: {error.strerror}") from None
+        if lines and not damaged:
+            numbers = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
+            raise RunError(f"{self._metrics} is damaged in line {numbers}")
         return rows
 
-    def forget_after(self, iteration: int) -> None:
-        """Drop metrics of iterations that will be done again."""
-        rows = [row for row in self.metrics() if row["iteration"] <= iteration]
-        text = "".join(json.dumps(row) + "\n" for row in rows)
-        write_whole(self.path / "metrics.jsonl", text.encode())
+    def keep_metrics(self, rows: Sequence[Row]) -> None:
+        """Let these be all metrics: the others are of iterations that will be done again."""
+        write_whole(self._metrics, "".join(map(row_text, rows)).encode())
+
+
+# What a run is about -----------------------------------------------------------------------------
+
+ABOUT = ("method", "recipe", "game", "fingerprint", "seed", "start", "versions")
+
+
+def is_about(about: Any) -> bool:
+    """Whether this says what a run is about."""
+    if not isinstance(about, dict) or any(key not in about for key in ABOUT):
+        return False
+    dictionaries = all(isinstance(about[key], dict) for key in ("recipe", "game"))
+    return dictionaries and type(about["seed"]) is int
+
+
+def check_agrees(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
+    """See that what lies at `path` belongs to the run that goes on now."""
+    if before["fingerprint"] != now["fingerprint"]:
+        raise RunError(f"{path} is a run of {_difference(before['game'], now['game'])}")
+    for key in ("seed", "start"):
+        if before[key] != now[key]:
+            raise RunError(f"{path} was begun with another {key}: {before[key]}")
+    was, wanted = before["recipe"], now["recipe"]
+    other = [key for key in {**was, **wanted} if was.get(key) != wanted.get(key)]
+    if other or before["method"] != now["method"]:
+        named = ", ".join(f"{key} {was.get(key)}, not {wanted.get(key)}" for key in other)
+        raise RunError(f"{path} was begun with another recipe: {named or before['method']}")
 
 
 def _difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from ..batch import Batch
 from ..chance import streams
 from ..game import Game
 from .replay import Positions
+from .seeds import derived
 from .weights import arrays_of, follow, restore
 
 
@@ -66,7 +67,7 @@ class Learner:
 
     def learn(self, some: Positions) -> dict[str, float]:
         """One step on a batch of positions; the parts of the loss."""
-        torch.manual_seed(self.seed * 1_000_003 + self.step)  # dropout, the same after a resume
+        torch.manual_seed(derived(self.seed, "dropout", self.step))  # the same after a resume
         self.net.train()
         for group in self.optimiser.param_groups:
             group["lr"] = self.rate()

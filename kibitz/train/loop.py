@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import copy
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from torch import nn
 
-from ..game import Game
+from ..game import Game, GameError
 from ..nets.evaluate import NetEvaluator
 from ..players import NetPlayer, Player
 from ..search.mcts import Settings
 from .folder import RunFolder
 from .learner import Learner, Lessons
-from .replay import Positions, Replay
+from .replay import Replay
 from .run import Stage, Training
+from .seeds import derived
 from .selfplay import SelfPlay
 
 
@@ -52,8 +55,9 @@ class Circle:
     ) -> None:
         self.recipe, self.game, self.folder = recipe, game, folder
         self.device, self.seed = device, seed
-        made = recipe.network(game, seed)
-        self.learner = Learner(game, made, recipe.lessons, device, seed)
+        net = recipe.network(game, seed)
+        check_fits(net, game)
+        self.learner = Learner(game, net, recipe.lessons, device, seed)
         self.average = self.learner.average
         self.replay = Replay(recipe.room)
         self.teacher = NetEvaluator(copy.deepcopy(self.average), device)
@@ -64,27 +68,40 @@ class Circle:
         recipe, began = self.recipe, time.monotonic()
         warm = iteration <= recipe.warm_start
         settings = recipe.warm_search if warm else recipe.search
-        fresh = (self.warm_up if warm else self.selfplay).play(
-            self.seed, iteration, lambda move: stage("self-play, move", move, 0)
-        )
+        rows = self._play(iteration, stage, warm=warm)
         played = time.monotonic()
-        fresh.save(self.folder.shard(iteration), {"fingerprint": self.game.fingerprint})
-        self.replay.add(fresh)
         losses = self._learn(stage)
         learnt = time.monotonic()
         return {
             "positions": len(self.replay),
             "games_per_s": recipe.games / (played - began),
-            "simulations_per_s": len(fresh) * settings.simulations / (played - began),
+            "simulations_per_s": rows * settings.simulations / (played - began),
             "steps_per_s": recipe.steps / (learnt - played),
             **{f"loss_{name}": value for name, value in losses.items()},
         }
+
+    def _play(self, number: int, stage: Stage, *, warm: bool) -> int:
+        """Add a shard of self-play to the replay; how many positions it has."""
+        fresh = (self.warm_up if warm else self.selfplay).play(
+            self.seed, number, lambda move: stage("self-play, move", move, 0)
+        )
+        self.replay.add(fresh, fresh.save(self.folder.shard(number), self.game))
+        return len(fresh)
+
+    def refill(self, iteration: int, positions: int, first: int, stage: Stage) -> int:
+        self.replay.clear()
+        number, warm = first, iteration <= self.recipe.warm_start
+        while len(self.replay) < min(positions, self.recipe.room):
+            self._play(number, stage, warm=warm)
+            number += 1
+        return number - first
 
     def _learn(self, stage: Stage) -> dict[str, float]:
         sums: dict[str, float] = {}
         for step in range(self.recipe.steps):
             stage("learning, step", step + 1, self.recipe.steps)
-            rng = np.random.Generator(np.random.Philox(key=[self.seed, self.learner.step]))
+            luck = derived(self.seed, "replay", self.learner.step)
+            rng = np.random.Generator(np.random.Philox(luck))
             some = self.replay.sample(self.recipe.lessons.batch, rng)
             for name, loss in self.learner.learn(some).items():
                 sums[name] = sums.get(name, 0.0) + loss / self.recipe.steps
@@ -101,6 +118,18 @@ class Circle:
 
     def restore(self, arrays: dict[str, Any], iteration: int) -> None:
         self.learner.restore(arrays, iteration * self.recipe.steps)
-        for earlier in range(1, iteration + 1):
-            if self.folder.shard(earlier).exists():
-                self.replay.add(Positions.read(self.folder.shard(earlier), self.game))
+
+
+def check_fits(net: nn.Module, game: Game) -> None:
+    """See that a network has the seats, views and actions of this game."""
+    config: Any = net.config
+    seats, fits = getattr(config, "seats", game.seats), False
+    with torch.no_grad(), suppress(RuntimeError):
+        logits, values, _ = net.eval().heads(torch.zeros(1, game.view_size))  # type: ignore[operator]
+        seats, fits = values.shape[1], logits.shape[1] == game.num_actions
+    table = f"{game.name} with these options"
+    network = f"the recipe's network ({type(net).__name__})"
+    if seats != game.seats:
+        raise GameError(f"{network} is for {seats} seats, but {table} has {game.seats}")
+    if not fits:
+        raise GameError(f"{network} does not fit the views and actions of {table}")

@@ -24,7 +24,8 @@ from ..players import Player, ValuePlayer, regret_policy
 from ..search.sequences import after_chance, table_of
 from .folder import RunFolder
 from .run import Stage, Training
-from .weights import arrays_of, restore
+from .seeds import derived
+from .weights import WeightsAlone, arrays_of, restore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,7 @@ def hand_and_history(recipe: Training, game: Game, seed: int) -> nn.Module:
     return made
 
 
-class RegretMethod:
+class RegretMethod(WeightsAlone):
     """Self-play and one step of learning from it, again and again."""
 
     def __init__(self, recipe: RegretPlay, game: Game, device: str, seed: int) -> None:
@@ -103,7 +104,8 @@ class RegretMethod:
     @torch.no_grad()
     def play(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Play the games out: what either seat saw of every state, and what it got in the end."""
-        generator = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + self.step)
+        luck = derived(self.seed, self.recipe.method, self.step)
+        generator = torch.Generator(self.device).manual_seed(luck)
         live = torch.arange(batch.size, device=self.device)
         views, owners = [], []
         while len(live):

@@ -59,7 +59,7 @@ def draw(rows: list[dict[str, Any]], path: Path) -> bool:
     figure, axes = pyplot.subplots(2, 2, figsize=(11, 7), layout="constrained")
     for axis, (title, names) in zip(axes.flat, CURVES, strict=True):
         for name in _named(rows, names):
-            points = [(row["iteration"], row[name]) for row in rows if name in row]
+            points = [(row["iteration"], row[name]) for row in rows if row.get(name) is not None]
             if points:
                 axis.plot(*zip(*points, strict=True), label=name.replace("_", " "))
         axis.set_title(title)

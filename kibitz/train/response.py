@@ -32,6 +32,7 @@ from .folder import RunFolder
 from .regret_play import hand_and_history
 from .rows import changed, together
 from .run import Stage, Training
+from .seeds import derived
 from .weights import Pupil
 
 IMPOSSIBLE = -9.0  # what an action is worth that is not legal
@@ -139,7 +140,8 @@ class ResponseMethod(Pupil):
 
     def _begin(self, iteration: int) -> None:
         """Luck and figures of an iteration, whatever was before."""
-        self.random = torch.Generator(self.device).manual_seed(self.seed * 1_000_003 + iteration)
+        luck = derived(self.seed, self.recipe.method, iteration)
+        self.random = torch.Generator(self.device).manual_seed(luck)
         self.games = (iteration - 1) * self.recipe.turns * 2 * self.size
         self.won = np.zeros(len(self.league))
 

@@ -22,9 +22,20 @@ from ..game import Game, GameError
 from ..games import load
 from ..nets import NETS, load_net, save_net
 from ..players import Player
-from .folder import RunFolder
-from .league import League
+from .checkpoint import BEST, Checkpoint, Standing, contents, read_checkpoint
+from .folder import (
+    GO_ON,
+    DamagedError,
+    Listed,
+    RunError,
+    RunFolder,
+    check_agrees,
+    file_checksum,
+)
+from .metrics import Row, until
+from .replay import Replay
 from .report import Board, draw
+from .seeds import checked_seed, fresh_seed
 
 Stage = Callable[[str, int, int], None]
 """Told what is being done and how far it is, out of 0 where that is not known."""
@@ -35,6 +46,10 @@ class Method(Protocol):
 
     average: nn.Module
     """The network that would play now."""
+
+    @property
+    def replay(self) -> Replay | None:
+        """The positions that it learns from, where it keeps any beyond an iteration."""
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         """Learn; the figures of this iteration."""
@@ -49,7 +64,13 @@ class Method(Protocol):
         """Everything that a resumed run needs besides the best network, by name."""
 
     def restore(self, arrays: dict[str, Any], iteration: int) -> None:
-        """Go on where `arrays` were taken, after this iteration."""
+        """Go on where `arrays` were taken, after this iteration. The replay stays as it is."""
+
+    def refill(self, iteration: int, positions: int, first: int, stage: Stage) -> int:
+        """Empty the replay and play until it holds so many positions, or is full.
+
+        first: the number of the first shard; how many there are comes back.
+        """
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,15 +115,14 @@ class Training:
 
 
 @dataclass
-class Standing:
-    """Where a run stands, besides its weights."""
+class Refill:
+    """What is still to be done before a damaged run goes on."""
 
-    iteration: int = 0
-    elo: float = 0.0
-    """Of the best player, above the untrained one."""
-    seconds: float = 0.0
-    """Time spent so far, over all parts of the run."""
-    league: League = field(default_factory=League)
+    positions: int
+    rows: list[Row]
+    """Metrics that stay."""
+    broken: list[Path]
+    """Files that nobody needs any more once the new state is saved."""
 
 
 class Run:
@@ -114,32 +134,64 @@ class Run:
         folder: Path,
         *,
         device: str = "cpu",
-        seed: int = 0,
+        seed: int | None = None,
         resume: bool = False,
+        refill: bool = False,
         start: Path | None = None,
     ) -> None:
-        """start: a file of a network to begin with, instead of an untrained one."""
-        self.recipe, self.device, self.seed, self.start = recipe, device, seed, start
+        """seed: None draws one for a new run and takes the stored one to resume.
+        refill: resume from the newest intact checkpoint alone, and fill the replay anew.
+        start: a file of a network to begin with, instead of an untrained one.
+        """
+        if refill and not resume:
+            raise RunError("--refill goes on with a run that is there: give --resume as well")
+        self.recipe, self.device, self.start = recipe, device, start
         self.game: Game = load(recipe.game, **recipe.options)
         self.folder, self.standing = RunFolder(folder), Standing()
+        self.remarks: list[str] = []  # what whoever started the run should know
+        self._refill: Refill | None = None
+        self._members: dict[int, Listed] = {}
+        given = None if seed is None else checked_seed(seed)
         self.folder.lock()
-        new = False
         try:
-            new = self.folder.claim(self.about(), self.game, resume)
-            self.method = recipe.begin(self.game, self.folder, device, seed)
-            if start is not None:
-                self._take(start)
-            self.best = copy.deepcopy(self.method.average)
-            if resume:
-                self._restore()
-            if self.standing.iteration == 0:
-                self._join_league(0)
+            self._begin(given, resume, refill)
         except BaseException:
-            if new:
-                self.folder.disclaim()
-            self.folder.unlock()
+            self.folder.leave()
             raise
+        self.folder.stay()
         self.method.accept(self.best)
+
+    def _begin(self, seed: int | None, resume: bool, refill: bool) -> None:
+        if self.device == "cuda" and not torch.cuda.is_available():
+            raise GameError("torch finds no GPU here; the device cpu needs none")
+        before = self.folder.before(resume)
+        self.seed = self._seed(seed, before)
+        if before is None:
+            self.folder.describe(self.about())
+        else:
+            check_agrees(before, self.about(), self.folder.path)
+        self.method = self.recipe.begin(self.game, self.folder, self.device, self.seed)
+        checkpoint = None if before is None else self._checkpoint(refill)
+        if checkpoint is None and self.start is not None:
+            self._take(self.start)
+        self.best = copy.deepcopy(self.method.average)
+        if checkpoint is not None:
+            self._restore(checkpoint, refill)
+        else:
+            self.folder.undo_later(self.folder.member(0))
+            self._join_league(0)
+        if before is not None and self.folder.described() is None:
+            self.folder.describe(before)
+            self.remarks.append("run.json was missing or damaged; a checkpoint has restored it.")
+
+    def _seed(self, seed: int | None, before: dict[str, Any] | None) -> int:
+        if seed is not None:
+            return seed
+        if before is not None:
+            return checked_seed(before["seed"])
+        drawn = fresh_seed()
+        self.remarks.append(f"The seed of this run is {drawn}.")
+        return drawn
 
     def about(self) -> dict[str, Any]:
         return {
@@ -167,8 +219,10 @@ class Run:
     ) -> None:
         """Go on until all iterations are done, or for so many seconds.
 
-        progress: told the row of every iteration; stage: what is being done meanwhile.
+        progress: gets the row of every iteration; stage: what is being done meanwhile.
         """
+        if self._refill is not None:
+            self._mend(self._refill, stage)
         began, spent = time.monotonic(), self.standing.seconds
         board = Board(self.folder.path / "board")
         while self.standing.iteration < self.recipe.iterations:
@@ -191,6 +245,8 @@ class Run:
         if standing.iteration % self.recipe.gate_every == 0:
             row |= self._gate(stage)
         row["elo"] = standing.elo
+        if standing.refilled:
+            row["refilled"] = True
         return row
 
     def _gate(self, stage: Stage) -> dict[str, Any]:
@@ -225,7 +281,9 @@ class Run:
 
     def _join_league(self, iteration: int) -> None:
         """Keep the best player among the earlier selves, as a file that can be played against."""
-        self.champion(self.folder.member(iteration), {"iteration": iteration})
+        path = self.folder.member(iteration)
+        self._write_net(path, self.best, {"iteration": iteration})
+        self._members[iteration] = Listed(path.name, file_checksum(path))
         if iteration not in self.standing.league.members:
             self.standing.league.members.append(iteration)
 
@@ -246,25 +304,127 @@ class Run:
         self.method.restore(arrays, 0)
 
     def _save(self, row: dict[str, Any]) -> None:
-        arrays = self.method.arrays()
-        arrays |= {f"best.{n}": t.detach().cpu().numpy() for n, t in self.best.state_dict().items()}
-        about = {**self.about(), "standing": asdict(self.standing)}
+        self.standing.rows += 1
         self.folder.note(row)
-        self.folder.save(self.standing.iteration, arrays, about)
+        self._save_checkpoint()
 
-    def _restore(self) -> None:
-        newest = self.folder.newest()
-        if newest is None:
-            self.folder.forget_after(0)
-            return
-        arrays, about = newest
-        told = about["standing"]
-        self.standing = Standing(**{**told, "league": League(**told["league"])})
-        best = {n.removeprefix("best."): a for n, a in arrays.items() if n.startswith("best.")}
-        self.best.load_state_dict({n: torch.from_numpy(np.array(a)) for n, a in best.items()})
-        rest = {n: a for n, a in arrays.items() if not n.startswith("best.")}
-        self.method.restore(rest, self.standing.iteration)
-        self.folder.forget_after(self.standing.iteration)
+    def _save_checkpoint(self) -> None:
+        arrays = self.method.arrays()
+        arrays |= {BEST + n: t.detach().cpu().numpy() for n, t in self.best.state_dict().items()}
+        replay, standing = self.method.replay, self.standing
+        members = [self._members[member] for member in standing.league.members]
+        listed = contents(standing, [] if replay is None else replay.listed, members)
+        self.folder.save(standing.iteration, arrays, {**self.about(), **listed})
+
+    # going on
+
+    def _checkpoint(self, refill: bool) -> Checkpoint | None:
+        """The newest checkpoint, or with `refill` the newest that is intact; None before any."""
+        self._check_reached(refill)
+        passed_over: list[Path] = []
+        for path in reversed(self.folder.checkpoints()):
+            try:
+                checkpoint = read_checkpoint(path, self.about())
+            except DamagedError as error:
+                if not refill:
+                    raise RunError(f"{error}; {GO_ON}") from None
+                self.remarks.append(f"Passed over: {error}.")
+                passed_over.append(path)
+                continue
+            if refill:
+                self._refill = self._plan(checkpoint, passed_over)
+            return checkpoint
+        if passed_over:
+            raise RunError(
+                f"{self.folder.path} has no intact checkpoint ({len(passed_over)} are damaged); "
+                "begin anew in another folder"
+            )
+        self.folder.keep_metrics([])
+        return None
+
+    def _check_reached(self, refill: bool) -> None:
+        """See that no newer checkpoint is missing. A kill leaves metrics one iteration ahead."""
+        saved = [int(path.stem) for path in self.folder.checkpoints()]
+        try:
+            rows = self.folder.metrics(damaged=refill)
+        except RunError as error:
+            raise RunError(f"{error}; {GO_ON}") from None
+        reached = max((row["iteration"] for row in rows), default=0)
+        shards = [int(path.stem) for path in self.folder.shards()]
+        if not saved and max([reached, *shards]) > 1:
+            raise RunError(f"{self.folder.path} has lost its checkpoints; begin anew elsewhere")
+        if saved and not refill and reached > saved[-1] + 1:
+            raise RunError(f"{self.folder.checkpoint(reached - 1)} is missing; {GO_ON}")
+
+    def _plan(self, checkpoint: Checkpoint, passed_over: list[Path]) -> Refill:
+        standing = checkpoint.standing
+        finished = standing.iteration >= self.recipe.iterations
+        rows = until(self.folder.metrics(damaged=True), standing.iteration)
+        return Refill(0 if finished else checkpoint.positions, rows, passed_over)
+
+    def _restore(self, checkpoint: Checkpoint, refill: bool) -> None:
+        self.standing = checkpoint.standing
+        try:
+            weights = {n: torch.from_numpy(np.array(a)) for n, a in checkpoint.best.items()}
+            self.best.load_state_dict(weights)
+            self.method.restore(checkpoint.weights, self.standing.iteration)
+        except (KeyError, TypeError, ValueError, RuntimeError):
+            raise RunError(f"{checkpoint.path} does not fit the network of this recipe") from None
+        self._members = {each.number: each for each in checkpoint.league}
+        if refill:
+            self._drop_broken(checkpoint)
+        else:
+            self._check_needed(checkpoint)
+
+    def _check_needed(self, checkpoint: Checkpoint) -> None:
+        """Take in what the checkpoint lists; whatever is missing or damaged is named."""
+        problems = list(checkpoint.broken_members(self.folder).values())
+        if self.method.replay is not None:
+            found = self.method.replay.load(self.folder, checkpoint.replay, self.game)
+            problems += map(str, found.values())
+        rows = until(self.folder.metrics(), self.standing.iteration)
+        if len(rows) != self.standing.rows:
+            wanted = self.standing.rows
+            problems.append(f"metrics.jsonl holds {len(rows)} of {wanted} rows")
+        if problems:
+            raise RunError(f"{'; '.join(problems)}; {GO_ON}")
+        self.folder.keep_metrics(rows)
+
+    def _drop_broken(self, checkpoint: Checkpoint) -> None:
+        """Go on without what is damaged, and say so. Nothing is changed on disk yet."""
+        assert self._refill is not None
+        broken, latest = checkpoint.broken_members(self.folder), self.standing.league.members[-1]
+        for member, problem in broken.items():
+            if member == latest:  # the checkpoint holds its weights: they are the best network's
+                self.remarks.append(f"Restored from the checkpoint: {problem}.")
+                continue
+            self.remarks.append(f"Dropped from the league: {problem}.")
+            self.standing.league.members.remove(member)
+        replay, lost = self.method.replay, self.standing.rows != len(self._refill.rows)
+        if lost:
+            self.remarks.append("Rows of metrics.jsonl are lost.")
+            self.standing.rows = len(self._refill.rows)
+        self.remarks.append(f"Going on from {checkpoint.path} alone.")
+        if replay is not None:
+            found = replay.load(self.folder, checkpoint.replay, self.game)
+            self._refill.broken += [p for p, e in found.items() if isinstance(e, DamagedError)]
+            replay.clear()
+            self.remarks.append("The replay is filled anew.")
+        if replay is not None or set(broken) - {latest}:
+            self.standing.refilled = True
+            self.remarks.append("From here on the numbers are not those of an undisturbed run.")
+
+    def _mend(self, refill: Refill, stage: Stage) -> None:
+        """Fill the replay and save that; only then remove what was damaged."""
+        standing, latest = self.standing, self.standing.league.members[-1]
+        first = self.recipe.iterations + standing.fills + 1  # above all iterations: never met twice
+        standing.fills += self.method.refill(standing.iteration, refill.positions, first, stage)
+        self._join_league(latest)
+        self.folder.keep_metrics(refill.rows)
+        self._save_checkpoint()
+        for path in refill.broken:
+            path.unlink(missing_ok=True)
+        self._refill = None
 
     def close(self) -> None:
         """Let others have the folder."""
@@ -275,6 +435,9 @@ class Run:
 
         Before anybody has passed the gate that is the newest: nobody wants an untrained one.
         """
+        passed = self.standing.league.members != [0]
+        self._write_net(path, self.best if passed else self.method.average, card)
+
+    def _write_net(self, path: Path, net: nn.Module, card: dict[str, Any]) -> None:
         about = {"fingerprint": self.game.fingerprint, "game": self.game.describe(), **card}
-        passed = len(self.standing.league.members) > 1
-        save_net(path, copy.deepcopy(self.best if passed else self.method.average).cpu(), about)
+        save_net(path, copy.deepcopy(net).cpu(), about)
