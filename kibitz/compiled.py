@@ -33,7 +33,11 @@ HOUSE = Path(__file__).parent
 GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everything compiled
 # The rooms with compiled code, each with the rooms whose rules can be compiled into it. A game is
 # watched by its edition instead.
-ROOMS: dict[str, tuple[str, ...]] = {"games": (), "search": ("search",)}
+ROOMS: dict[str, tuple[str, ...]] = {
+    "games": (),
+    "search": ("search",),
+    "bench": ("bench.py",),
+}
 NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
 
 Function = Callable[..., Any]

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..game import Game
+from ..batch import Batch, check_positions
+from ..chance import streams
+from ..game import Game, GameError
 from .folder import Listed, RunError, RunFolder, check_same, read_stored, write_tensors
 
 Array = np.ndarray[Any, Any]
@@ -64,7 +66,8 @@ class Positions:
         _check_shapes(game, arrays, path)
         states = arrays.pop("states").reshape(-1).view(game.state)
         positions = Positions(states=states, **arrays)
-        check_positions(game, positions, path)
+        check_states(game, positions, path)
+        check_numbers(game, positions, path)
         return positions
 
 
@@ -79,8 +82,19 @@ def _check_shapes(game: Game, arrays: dict[str, Array], path: Path) -> None:
         raise RunError(f"{path} does not hold positions of {game.name}: its arrays are others")
 
 
-def check_positions(game: Game, positions: Positions, path: Path) -> None:
-    """See that positions from a file can be learnt from: nothing else reaches compiled code."""
+def check_states(game: Game, positions: Positions, path: Path) -> None:
+    """See that states from a file are positions in which the named seats are to move."""
+    try:
+        check_positions(game, positions.states, path)
+    except GameError as error:
+        raise RunError(str(error)) from None
+    batch = Batch.of(game, positions.states, streams(0, "training", len(positions)))
+    if (batch.turns() != positions.seats).any():
+        raise RunError(f"{path} holds positions in which another seat is to move")
+
+
+def check_numbers(game: Game, positions: Positions, path: Path) -> None:
+    """See that positions from a file can be learnt from."""
     legal = positions.actions >= 0
     numbers = (positions.policy, positions.value, positions.score, positions.margin)
     policy = np.where(legal, positions.policy, 0.0)

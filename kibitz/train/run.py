@@ -18,6 +18,7 @@ from torch import nn
 
 from .. import __version__
 from ..arena.match import match
+from ..chance import fresh_seed
 from ..game import Game, GameError
 from ..games import load
 from ..nets import NETS, load_net, save_net
@@ -35,7 +36,7 @@ from .folder import (
 from .metrics import Row, until
 from .replay import Replay
 from .report import Board, draw
-from .seeds import checked_seed, fresh_seed
+from .seeds import checked_seed
 
 Stage = Callable[[str, int, int], None]
 """Told what is being done and how far it is, out of 0 where that is not known."""

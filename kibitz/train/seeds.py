@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 
 import numpy as np
 
 from ..game import GameError
 
 LARGEST = 2**64 - 1
-
-
-def fresh_seed() -> int:
-    """A seed from the system, for a run that was given none."""
-    return secrets.randbits(63)
 
 
 def checked_seed(seed: int) -> int:
