@@ -7,6 +7,7 @@ two seats). Luck of the deal cancels within a group, so the interval is over gro
 from __future__ import annotations
 
 import math
+import secrets
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -153,11 +154,16 @@ def elo(rate: float) -> float:
     return 400.0 * math.log10(rate / (1.0 - rate))
 
 
+def fresh_seed() -> int:  # moves to chance.py
+    """A seed that nobody can guess, from the system."""
+    return secrets.randbits(63)
+
+
 def match(
     game: Game,
     *players: str | Player,
     games: int = 2000,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Callable[[MatchResult], None] | None = None,
     kept: MutableMapping[Span, Chunk] | None = None,
 ) -> MatchResult:
@@ -166,14 +172,17 @@ def match(
     With fewer players than seats they are dealt round the table in order. The number of games is
     rounded up to whole groups. Chunks found in `kept` are not played again; new ones are put there.
 
+    seed: drawn from the system unless given; the result has it.
+
     >>> from kibitz.games import load
-    >>> match(load("liars_dice"), "honest", "random", games=400).win_rate > 0.9
+    >>> match(load("liars_dice"), "honest", "random", games=400, seed=1).win_rate > 0.9
     True
     """
     if games < 1:
         raise GameError(f"a match has at least one game, not {games}")
     if not 2 <= len(players) <= game.seats:
         raise GameError(f"{game.name} seats 2 to {game.seats} players, not {len(players)}")
+    seed = fresh_seed() if seed is None else seed
     seated = [player(p, game) if isinstance(p, str) else p for p in players]
     kept = {} if kept is None else kept
     groups = -(-games // game.seats)
