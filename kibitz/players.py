@@ -621,22 +621,21 @@ def whole(name: str, text: str, least: int = 0) -> int:
     return int(text)
 
 
-def real(name: str, text: str) -> float:
-    """A number in a player's text: finite and not negative."""
+def real(name: str, text: str, *, positive: bool = False) -> float:
+    """A number in a player's text: finite, and above 0 where it has to be `positive`."""
     try:
         number = float(text)
     except ValueError:
         number = math.nan
-    if not 0 <= number < math.inf:
-        raise PlayerError(f"{name}={shortened(text)}: {name} is a number, finite and 0 or more")
+    if not 0 <= number < math.inf or (positive and number == 0):
+        wanted = "finite and above 0" if positive else "finite and 0 or more"
+        raise PlayerError(f"{name}={shortened(text)}: {name} is a number, {wanted}")
     return number
 
 
 def _limit(seconds: str) -> float | None:
     """The time limit in a player's text; None where there is none."""
-    if seconds and not real("seconds", seconds) > 0:
-        raise PlayerError(f"seconds={seconds}: seconds is a number above 0")
-    return real("seconds", seconds) if seconds else None
+    return real("seconds", seconds, positive=True) if seconds else None
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -66,7 +66,7 @@ def test_nothing_can_be_played_or_asked_after_the_end():
         table.sight()
 
 
-def test_a_seed_that_is_not_given_is_drawn_and_told():
+def test_a_seed_that_is_not_given_is_drawn_and_kept():
     game = load("kuhn")
     tables = [Table(game), Table(game), kibitz.table(game)]
     matches = [match(game, "random", "random", games=2) for _ in range(3)]
@@ -112,11 +112,14 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
         (lambda r: r.replace("seed: 1", "seed: x"), "seed is a whole number, 0 or more, not 'x'"),
         (lambda r: r.replace("seed: 1", "seed: -5"), "seed is a whole number, 0 or more, not '-5'"),
         (lambda r: r.replace("seed: 1", f"seed: {'1' * 5000}"), "seed is a whole number"),
-        (lambda r: r.replace("seed: 1\n", ""), "does not tell its seed"),
+        (lambda r: r.replace("seed: 1\n", ""), "has no line 'seed:'"),
         (lambda r: r.replace("0: ", "²: ", 1), "begins with a seat or 'chance', not '²'"),
         (lambda r: r.replace("\n0: ", "\n9: ", 1), "kuhn has no seat 9"),
-        (lambda r: r.replace("seed: 1\n", "seed: 1\nseed: 2\n"), "line 6: 'seed' is told once"),
-        (lambda r: "\n".join([*r.split("\n")[:4], *r.split("\n")[5:], "seed: 1"]), "told once"),
+        (lambda r: r.replace("seed: 1\n", "seed: 1\nseed: 2\n"), "line 6: 'seed:' stands once"),
+        (
+            lambda r: "\n".join([*r.split("\n")[:4], *r.split("\n")[5:], "seed: 1"]),
+            "above all moves",
+        ),
         (lambda r: r + "and then they went home\n", "begins with a seat or 'chance'"),
     ],
 )
@@ -207,7 +210,7 @@ def test_asking_a_player_does_not_change_the_table_or_its_dice():
         ("mcts:explore=-1", "explore=-1: explore is a number, finite and 0 or more"),
         ("mcts:seconds=nan", "seconds=nan: seconds is a number, finite"),
         ("mcts:seconds=-1", "seconds=-1: seconds is a number"),
-        ("mcts:seconds=0", "seconds=0: seconds is a number above 0"),
+        ("mcts:seconds=0", "seconds=0: seconds is a number, finite and above 0"),
         ("champion:temperature=inf", "temperature=inf: temperature is a number, finite"),
         ("think:seconds=inf", "seconds=inf: seconds is a number, finite"),
         ("net:", "net: say which file"),

@@ -194,8 +194,8 @@ def test_square_brackets_of_a_game_and_its_players_are_shown(second_throw, tmp_p
 
 
 def test_a_record_that_could_not_be_saved_is_said_before_the_game(refused):
-    told = refused("play", "kuhn", "--seed", "1", "--save", "nowhere/game.txt")
-    assert "no file in a folder" in told
+    shown = refused("play", "kuhn", "--seed", "1", "--save", "nowhere/game.txt")
+    assert "no file in a folder" in shown
 
 
 def test_commands_say_which_seed_was_drawn():
@@ -212,9 +212,9 @@ def test_commands_say_which_seed_was_drawn():
 
 def test_a_seed_is_explained():
     for command in ("match", "play", "exploit"):
-        told = " ".join(run(command, "--help").replace("│", " ").split())
-        assert "drawn from the system unless given" in told
-        assert "can be guessed by a player that wants to cheat" in told
+        shown = " ".join(run(command, "--help").replace("│", " ").split())
+        assert "drawn from the system unless given" in shown
+        assert "can be guessed by a player that wants to cheat" in shown
 
 
 def test_a_person_plays_a_match_of_rounds_to_its_end():
@@ -252,8 +252,8 @@ def test_a_record_that_ends_within_a_deal_is_shown(tmp_path):
     file = tmp_path / "game.txt"
     file.write_text("\n".join(Table(load("kuhn"), seed=1).record().splitlines()[:6]))
     assert "the record ends within a deal: chance is next" in run("replay", "kuhn", str(file))
-    told = json.loads(run("replay", "kuhn", str(file), "--json"))
-    assert told["turn"] == -1 and told["choices"] == [] and told["seed"] == 1
+    shown = json.loads(run("replay", "kuhn", str(file), "--json"))
+    assert shown["turn"] == -1 and shown["choices"] == [] and shown["seed"] == 1
 
 
 @pytest.mark.parametrize(
@@ -311,8 +311,8 @@ def test_a_network_whose_file_tells_no_game_is_refused(tmp_path, refused):
 
     for about in ({}, {"game": "liars_dice"}, {"game": {"options": []}}):
         save_net(tmp_path / "net.safetensors", NetCompBilin(CompBilinConfig()), about)
-        told = refused("match", "liars_dice", f"net:{tmp_path}/net.safetensors", "random")
-        assert "does not say for which game it was trained" in told
+        shown = refused("match", "liars_dice", f"net:{tmp_path}/net.safetensors", "random")
+        assert "does not say for which game it was trained" in shown
 
 
 @pytest.mark.parametrize(

@@ -233,7 +233,7 @@ def test_a_file_of_the_first_format_is_upgraded_and_its_matches_are_not_continue
     assert saved_match(file, game, "honest", "random", games=40, seed=3).games == 40
     with closing(sqlite3.connect(file)) as db:
         keyed = db.execute("select keyed_by, seed from matches order by id").fetchall()
-        assert [how for how, _ in keyed] == ["name", "identity", "identity"]
+        assert [key for key, _ in keyed] == ["name", "identity", "identity"]
         assert db.execute("pragma application_id").fetchone() == (APPLICATION_ID,)
         assert db.execute("pragma user_version").fetchone() == (2,)
         assert db.execute("pragma foreign_key_check").fetchall() == []

@@ -205,7 +205,7 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
         ("net:{},sims=4", {"dice": (1, 1)}, "no network that trees are searched with"),
         ("think:rounds=x,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
         ("think:rounds=-1,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
-        ("think:seconds=-1,path={}", {"dice": (1, 1)}, "seconds is above 0"),
+        ("think:seconds=-1,path={}", {"dice": (1, 1)}, "seconds is a number, finite and above 0"),
     ],
 )
 def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):

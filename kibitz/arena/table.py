@@ -17,7 +17,7 @@ from ..players import Player, Sight, shortened
 from .match import fresh_seed
 
 HEADER = "kibitz record 1"
-FACTS = ("game", "options", "fingerprint", "seed")  # what a record tells before its moves
+FACTS = ("game", "options", "fingerprint", "seed")  # of a record, above its moves
 LONGEST_ACTION = 1000  # characters
 
 
@@ -190,7 +190,7 @@ def table(game: Game, *, seed: int | None = None) -> Table:
 
 @dataclass(frozen=True)
 class Move:
-    """A line of a record that tells a move: its number, who moved (a seat or CHANCE), and what."""
+    """A move in a record: the number of its line, who moved (a seat or CHANCE), and what."""
 
     line: int
     seat: int
@@ -269,7 +269,7 @@ def _redo(table: Table, move: Move) -> None:
 
 
 def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
-    """The facts at the head of a record, each told once, and the moves below them."""
+    """The facts at the head of a record, each of which stands once, and the moves below them."""
     first, *lines = text.splitlines() or [""]
     if HEADER not in first:
         raise NotationError(f"this is no record: it does not begin with '# {HEADER}'")
@@ -281,12 +281,12 @@ def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
             continue
         if key in FACTS:
             if key in header or moves:
-                raise NotationError(f"line {number}: {key!r} is told once, before the first move")
+                raise NotationError(f"line {number}: '{key}:' stands once, above all moves")
             header[key] = value
         else:
             moves.append(Move(number, _mover(number, key), value))
     if missing := [key for key in FACTS if key not in header]:
-        raise NotationError(f"this record does not tell its {missing[0]}")
+        raise NotationError(f"this record has no line '{missing[0]}:'")
     if not re.fullmatch("[0-9]{1,99}", header["seed"]):
         shown = shortened(header["seed"])
         raise NotationError(f"the record's seed is a whole number, 0 or more, not {shown!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -84,11 +83,11 @@ def main() -> None:
 def in_words(error: OSError) -> str:
     """What the system refused, and for which file, as a sentence."""
     path = error.filename
-    if path is None:
+    if not isinstance(path, str):
         return error.strerror or str(error)
     match error:
         case FileNotFoundError():
-            folder = Path(os.fsdecode(path)).parent
+            folder = Path(path).parent
             return f"there is no {f'file {path}' if folder.is_dir() else f'folder {folder}'}"
         case FileExistsError():
             return f"there is a file {path} already"

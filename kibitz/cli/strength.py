@@ -154,8 +154,7 @@ def exploit_exactly(game: Any, player: str, solve: int, device: str, as_json: bo
         grid.add_row(f"seat {seat}", f"best response {best:+.5f}", f"self-play {value:+.5f}")
     out.print(grid)
     told = f"{result.player}: exploitability {result.response.exploitability:.5f} points a game"
-    nash_conv = f"(NashConv {result.response.nash_conv:.5f})"
-    out.print(f"{told} {nash_conv}", highlight=False, markup=False)
+    out.print(f"{told} (NashConv {result.response.nash_conv:.5f})", highlight=False, markup=False)
     if result.solved is not None:
         low, high = result.solved.bracket
         told = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"

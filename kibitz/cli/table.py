@@ -173,8 +173,13 @@ def play(
         out.print(f"You left the table. The same deals again: --seed {seed}", highlight=False)
         return
     out.print(f"The same deals again: --seed {seed}", highlight=False)
-    for k, table in enumerate(tables if save else []):
-        assert save is not None
+    if save is not None:
+        _save_records(name, tables, save)
+
+
+def _save_records(name: str, tables: list[Any], save: Path) -> None:
+    """Write one file a table: a match of rounds has several."""
+    for k, table in enumerate(tables):
         file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
         table.save(file)
         out.print(f"Saved: kibitz replay {name} {file}", highlight=False, markup=False)

@@ -69,9 +69,8 @@ def module(name: str | Path) -> ModuleType:
     return importlib.import_module(f"{__name__}.{told}")
 
 
-def _outside(path: Path) -> ModuleType:
-    """Import a game from a file or folder that is not in the package, anew when it has changed."""
-    from ..compiled import adopt, digest
+def _file_of(path: Path) -> Path:
+    """The file to import for a game's file or folder."""
     from ..game import GameError
 
     file = path / "__init__.py" if path.is_dir() else path
@@ -81,6 +80,15 @@ def _outside(path: Path) -> ModuleType:
         raise GameError(f"there is no game file {str(path)!r}")
     if file.suffix != ".py":
         raise GameError(f"{path} is no game: a game is a Python file, its name ends in .py")
+    return file
+
+
+def _outside(path: Path) -> ModuleType:
+    """Import a game from a file or folder that is not in the package, anew when it has changed."""
+    from ..compiled import adopt, digest
+    from ..game import GameError
+
+    file = _file_of(path)
     sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     edition = digest(sources, str(path.resolve()))
     name = f"kibitz_outside_{edition}_{path.stem}"

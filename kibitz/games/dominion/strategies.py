@@ -146,9 +146,9 @@ def read_strategies(path: str | Path) -> dict[str, Planned]:
     return {name.lower(): strategy(each) for name, each in listed.items()}
 
 
-def _cards_to(name: str, told: Any, most: int) -> Sequence[Any]:
+def _cards_to(name: str, lists: Any, most: int) -> Sequence[Any]:
     """The list of a strategy that is called `name`, once it is one and not too long."""
-    cards = told.get(name) if isinstance(told, Mapping) else None
+    cards = lists.get(name) if isinstance(lists, Mapping) else None
     if not isinstance(cards, (list, tuple)):
         raise GameError(f"a strategy has a list of cards to {name}, not {cards!r}")
     if len(cards) > most:
@@ -163,8 +163,8 @@ def _id(name: Any) -> int:
 
 
 def _condition(text: Any) -> Sequence[int]:
-    told = text.replace(" ", "") if isinstance(text, str) else ""
-    parts = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", told)
+    without_blanks = text.replace(" ", "") if isinstance(text, str) else ""
+    parts = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", without_blanks)
     if parts is None:
         raise GameError(f"{text!r} is no condition; one is such as own:Smithy<1 or P<=4")
     return SIGNS[parts[2]], *_term(parts[1]), *_term(parts[3])
