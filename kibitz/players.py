@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
+import re
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,7 +20,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from .batch import Batch, Cpu, illegal_choice
-from .game import Game, GameError
+from .compiled import digest
+from .game import Game, GameError, Planned
+from .games import FOLDER
 from .search.mcts import Found, Search, Settings
 from .search.tree import uniforms_all
 
@@ -81,7 +86,11 @@ class Sight:
 
 
 class Player(Protocol):
-    """Anything with a name that answers a sight with an action a table."""
+    """Anything with a name that answers a sight with an action a table.
+
+    It may have an `identity`, too: a text that differs where the player plays differently. Results
+    in a file are keyed by it.
+    """
 
     name: str
 
@@ -106,20 +115,56 @@ def answers(who: Player, sight: Sight) -> Any:
     return chosen.astype(np.int64)
 
 
-class Compiled:
-    """A player that the game's own file brings along, or `random`."""
+def identity_of(who: Player) -> str:
+    """What makes this player another player: its own word, or its class and its name."""
+    kind = type(who)
+    return getattr(who, "identity", "") or f"{kind.__module__}.{kind.__qualname__} {who.name}"
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+
+class Compiled:
+    """A player that the game's own file brings along, or `random`.
+
+    game: whose player it is; only its identity needs that.
+    """
+
+    def __init__(self, name: str, game: Game | None = None) -> None:
+        self.name, self.game = name, game
+
+    @property
+    def identity(self) -> str:
+        """The name and a hash of the sources; with a plan, of the plan, too."""
+        if self.name == "random" or self.game is None:
+            return self.name
+        function: Any = self.game.players[self.name]
+        plan = function.plan.tobytes() if isinstance(function, Planned) else b""
+        follow = function.follow if isinstance(function, Planned) else function
+        return f"{self.name} {digest(_sources(follow), plan, _bytecode(follow))}"
 
     def choose(self, sight: Sight) -> Any:
         return sight.ask(self.name)
 
 
+def _sources(function: Any) -> list[Path]:
+    """The files that a compiled player is written in: all of a game's folder, or its one file."""
+    try:
+        file = Path(inspect.getfile(getattr(function, "py_func", function)))
+    except TypeError:
+        return []
+    if file.parent != FOLDER and (file.parent / "__init__.py").is_file():
+        return sorted(file.parent.rglob("*.py"))
+    return [file] if file.is_file() else []  # at a prompt there is none
+
+
+def _bytecode(function: Any) -> bytes:
+    """Python's code of a function that no file tells apart, such as one of two at a prompt."""
+    return bytes(getattr(function, "py_func", function).__code__.co_code)
+
+
 class TreeSearch:
     """Tree search: PUCT or, where something is hidden, the same over information sets.
 
-    Many tables are searched in lockstep, as many at a time as the device does well with.
+    Many tables are searched in lockstep, as many at a time as the device does well with. weights:
+    hash and device of the network that the evaluator asks, where it asks one.
     """
 
     def __init__(
@@ -130,10 +175,25 @@ class TreeSearch:
         name: str,
         *,
         device: str = "cpu",
+        weights: str = "",
     ) -> None:
         self.game, self.settings, self.evaluator, self.name = game, settings, evaluator, name
-        self.device, self.trees = device, 512 if device == "cpu" else 8192
+        trees, nodes = (512, 1 << 24) if device == "cpu" else (8192, 1 << 26)
+        # With very many simulations fewer trees, or they would need more memory than there is.
+        self.device, self.trees = device, min(trees, 1 + nodes // max(settings.simulations, 1))
+        self.weights = weights
         self._searches: dict[int, Search] = {}
+
+    @property
+    def identity(self) -> str:
+        if isinstance(self.evaluator, str):
+            evaluator = self.evaluator  # answers to the bit the same on every device
+        elif self.weights:
+            evaluator = f"net {self.weights}"
+        else:
+            return ""
+        settings = json.dumps(asdict(self.settings), sort_keys=True)
+        return f"tree search {settings} {evaluator}"
 
     def choose(self, sight: Sight) -> Any:
         states, (legal, counts) = sight.imagine(), sight.legal
@@ -171,6 +231,8 @@ class NetPlayer:
     mode: `argmax` plays the action that is worth most, the first of equals; `sample` draws from the
     policy; `softmax` draws by worth, flattened or sharpened by `temperature`; `purify` draws from
     the policy without what is less likely than `threshold`, or plays the likeliest if all is.
+
+    weights: hash of the network, and its device, which decides on the precision.
     """
 
     MODES = ("argmax", "sample", "softmax", "purify")
@@ -182,6 +244,7 @@ class NetPlayer:
         temperature: float = 1.0,
         threshold: float = 0.1,
         name: str = "net",
+        weights: str = "",
     ) -> None:
         if mode not in self.MODES:
             raise PlayerError(f"mode={mode}: there are {', '.join(self.MODES)}")
@@ -190,7 +253,14 @@ class NetPlayer:
         if not 0 <= threshold <= 1:
             raise PlayerError(f"threshold={threshold}: it is a probability")
         self.evaluator, self.mode, self.name = evaluator, mode, name
-        self.temperature, self.threshold = temperature, threshold
+        self.temperature, self.threshold, self.weights = temperature, threshold, weights
+
+    @property
+    def identity(self) -> str:
+        if not self.weights:
+            return ""  # a network that came from no file
+        how_drawn = f"{self.mode} temperature={self.temperature} threshold={self.threshold}"
+        return f"net {self.weights} {how_drawn}"
 
     def choose(self, sight: Sight) -> Any:
         legal, _ = sight.legal
@@ -250,15 +320,21 @@ class BeliefPlayer(NetPlayer):
         game: Game,
         net: Any,
         device: str = "cpu",
-        *how: Any,
+        *settings: Any,
         rounds: int = 0,
         seconds: float | None = None,
-        **and_how: Any,
+        **named_settings: Any,
     ) -> None:
-        super().__init__(None, *how, **and_how)
+        super().__init__(None, *settings, **named_settings)
         self.given = net, device, rounds, seconds
         self._believers: dict[str, Any] = {}
         self._at(game)
+
+    @property
+    def identity(self) -> str:
+        _, _, rounds, seconds = self.given
+        own = super().identity
+        return own and f"{own} rounds={rounds} seconds={seconds}"
 
     def _at(self, game: Game) -> Any:
         from .solving.believer import Believer
@@ -325,13 +401,15 @@ def mcts(
     if root not in ("puct", "gumbel") or evaluator not in ("rollout", "uniform"):
         raise PlayerError("mcts: root is puct or gumbel, evaluator is rollout or uniform")
     settings = Settings(
-        simulations=whole("sims", sims),
+        simulations=whole("sims", sims, least=1),
         explore=real("explore", explore),
         root=root,  # type: ignore[arg-type]
-        seconds=real("seconds", seconds) if seconds else None,
+        seconds=_limit(seconds),
     )
     return TreeSearch(game, settings, evaluator, f"mcts:sims={sims}", device=device)
 
+
+MOST_SIMULATIONS = 1_000_000
 
 CHAMPIONS = Path(__file__).parent / "champions"
 
@@ -368,17 +446,20 @@ def net(
     from .nets.evaluate import NetEvaluator
 
     _check_device(device)
+    if not path:
+        raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     weights, theirs = _loaded(path, game)
-    kind = next(kind for kind, (_, made) in NETS.items() if type(weights) is made)
+    kind = next(kind for kind, (_, net_type) in NETS.items() if type(weights) is net_type)
     _check_game(path, kind, theirs, game)
-    count, told = whole("sims", sims), {"mode": mode, "temperature": temperature, "sims": sims}
-    name = _named(name or f"net:{Path(path).name}", {**told, "threshold": threshold})
+    count, given = whole("sims", sims), {"mode": mode, "temperature": temperature, "sims": sims}
+    name = _named(name or f"net:{Path(path).name}", {**given, "threshold": threshold})
+    numbers = real("temperature", temperature), real("threshold", threshold)
+    settings = (mode, *numbers, name, f"{weights.sha256} on {device}")
     if kind in (*VALUE_NETS, "beliefs") and count:
         raise PlayerError(f"sims={count}: {path} is no network that trees are searched with")
     if count:
-        evaluator = NetEvaluator(weights, device)
-        return TreeSearch(game, Settings(simulations=count), evaluator, name, device=device)
-    settings = (mode, real("temperature", temperature), real("threshold", threshold), name)
+        search, evaluator = Settings(simulations=count), NetEvaluator(weights, device)
+        return TreeSearch(game, search, evaluator, name, device=device, weights=settings[-1])
     if kind == "beliefs":
         return BeliefPlayer(game, weights, device, *settings)
     if kind in VALUE_NETS:
@@ -395,11 +476,11 @@ def _check_device(device: str) -> None:
         raise PlayerError("device=cuda: torch finds no GPU here")
 
 
-def _named(name: str, told: dict[str, str]) -> str:
-    """A player's name with what was told about it, less the defaults: results are kept by name."""
+def _named(name: str, given: dict[str, str]) -> str:
+    """A player's name with the options that were given, less the defaults."""
     defaults = inspect.signature(net).parameters
-    for key in (key for key, value in told.items() if value != defaults[key].default):
-        name += f"{',' if ':' in name else ':'}{key}={told[key]}"
+    for key in (key for key, value in given.items() if value != defaults[key].default):
+        name += f"{',' if ':' in name else ':'}{key}={given[key]}"
     return name
 
 
@@ -410,10 +491,13 @@ def _loaded(path: str, game: Game) -> tuple[Any, dict[str, Any]]:
 
     if Path(path).suffix.lower() != ".onnx":
         weights, about = load_net(path)
-        return weights, about.get("game", {})
-    weights, told = load_onnx(path)
+        theirs = about.get("game")
+        if not isinstance(theirs, dict) or not isinstance(theirs.get("options"), dict):
+            raise PlayerError(f"{path} does not say for which game it was trained")
+        return weights, theirs
+    weights, theirs = load_onnx(path)
     ours = game.describe()
-    return weights, {**ours, **told, "options": {**ours["options"], **told["options"]}}
+    return weights, {**ours, **theirs, "options": {**ours["options"], **theirs["options"]}}
 
 
 def _check_game(path: str, kind: str, theirs: dict[str, Any], game: Game) -> None:
@@ -423,7 +507,7 @@ def _check_game(path: str, kind: str, theirs: dict[str, Any], game: Game) -> Non
         if json.dumps(theirs.get(key)) != json.dumps(ours[key]):
             raise PlayerError(f"{path} was trained for {key} {theirs.get(key)}, not {ours[key]}")
     for key in MADE_FOR.get(kind, ()):
-        has, wants = theirs.get("options", {}).get(key), ours["options"].get(key)
+        has, wants = theirs["options"].get(key), ours["options"].get(key)
         if json.dumps(has) != json.dumps(wants):
             raise PlayerError(f"{path} was trained for {key} {has}, not {wants}")
 
@@ -444,17 +528,29 @@ def champion(
 
     path = _champion_of(game)
     first = seated(game, path)
-    return Champion(first, path, seated) if isinstance(first, NetPlayer) else first
+    return Champion(game, first, path, seated) if isinstance(first, NetPlayer) else first
 
 
 class Champion(NetPlayer):
     """At each table of a match the network that comes with the package for it."""
 
     def __init__(
-        self, first: NetPlayer, path: Path, seated: Callable[[Game, Path], Player]
+        self, game: Game, first: NetPlayer, path: Path, seated: Callable[[Game, Path], Player]
     ) -> None:
         super().__init__(None, first.mode, first.temperature, first.threshold, first.name)
+        self.game, self._first = game, first
         self._seated, self._players = seated, {path: first}
+
+    @property
+    def identity(self) -> str:
+        """That of the network at the first table; in a match of rounds of all that may follow."""
+        if not _has_rounds(self.game):
+            return self._first.identity
+        from .nets import read_header
+
+        files = {_weights_of(path) for path, card in _cards().items() if _fits(card, self.game)}
+        hashes = sorted(read_header(path)[0]["sha256"] for path in files)
+        return f"{self._first.identity}, in later rounds of {' '.join(hashes)}"
 
     def judge(self, sight: Sight) -> tuple[Any, Any]:
         path = _champion_of(sight.game)
@@ -469,12 +565,33 @@ def _champion_of(game: Game, *, special: bool = True) -> Path:
     fitting: dict[int, Path] = {}
     for path, card in _cards().items():
         theirs = card.get("only_for", {})
-        if card["game"] == game.name and all(ours.get(key) == theirs[key] for key in theirs):
-            fitting[len(theirs)] = path.with_suffix(".safetensors")
+        if _fits(card, game) and all(ours.get(key) == theirs[key] for key in theirs):
+            fitting[len(theirs)] = _weights_of(path)
     if not fitting:
         has = ", ".join(sorted({card["game"] for card in _cards().values()})) or "none yet"
         raise PlayerError(f"{game.name} has no champion; there are champions of: {has}")
     return fitting[max(fitting) if special else min(fitting)]
+
+
+def _fits(card: dict[str, Any], game: Game) -> bool:
+    """Whether a card is of this game, whatever its options."""
+    return bool(card["game"] == game.name)
+
+
+def _weights_of(card: Path) -> Path:
+    """The file of weights that lies beside a card."""
+    return card.with_suffix(".safetensors")
+
+
+def _has_rounds(game: Game) -> bool:
+    """Whether another round follows the first one, whoever wins it."""
+    if game.next_round is None:
+        return False
+    low, high = game.score_range
+    results = [
+        [high if seat == k else low for seat in range(game.seats)] for k in range(game.seats)
+    ]
+    return any(game.next_round(game.options, scores) is not None for scores in results)
 
 
 @cache
@@ -504,28 +621,43 @@ def think(
     if not isinstance(weights, BeliefNet):
         raise PlayerError(f"think: {path} is no network of beliefs")
     _check_game(path, "beliefs", theirs, game)
-    limit = real("seconds", seconds) if seconds else None
+    limit = _limit(seconds)
     count = whole("rounds", rounds) if rounds else 10_000 if seconds else 64
-    if limit is not None and not limit > 0:
-        raise PlayerError("think: seconds is above 0")
     name = f"think:{f'seconds={seconds}' if seconds else f'rounds={count}'}"
-    how = {"mode": mode, "threshold": real("threshold", threshold), "name": name}
-    return BeliefPlayer(game, weights, device, rounds=count, seconds=limit, **how)
+    settings = {"mode": mode, "threshold": real("threshold", threshold), "name": name}
+    settings["weights"] = f"{weights.sha256} on {device}"
+    return BeliefPlayer(game, weights, device, rounds=count, seconds=limit, **settings)
 
 
-def whole(name: str, text: str) -> int:
-    """A whole number in a player's text."""
-    if not text.isdecimal():
-        raise PlayerError(f"{name}={text}: {name} is a whole number")
+def whole(name: str, text: str, least: int = 0) -> int:
+    """A whole number in a player's text, up to a million."""
+    digits = re.fullmatch("[0-9]{1,7}", text)
+    if digits is None or not least <= int(text) <= MOST_SIMULATIONS:
+        wanted = f"a whole number from {least} to {MOST_SIMULATIONS:,}"
+        raise PlayerError(f"{name}={shortened(text)}: {name} is {wanted}")
     return int(text)
 
 
-def real(name: str, text: str) -> float:
-    """A number in a player's text."""
+def real(name: str, text: str, *, positive: bool = False) -> float:
+    """A number in a player's text: finite, and above 0 where it has to be `positive`."""
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
-        raise PlayerError(f"{name}={text}: {name} is a number") from None
+        number = math.nan
+    if not 0 <= number < math.inf or (positive and number == 0):
+        wanted = "finite and above 0" if positive else "finite and 0 or more"
+        raise PlayerError(f"{name}={shortened(text)}: {name} is a number, {wanted}")
+    return number
+
+
+def _limit(seconds: str) -> float | None:
+    """The time limit in a player's text; None where there is none."""
+    return real("seconds", seconds, positive=True) if seconds else None
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text that somebody has typed, short enough to be shown in a message."""
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 def names(game: Game) -> list[str]:
@@ -540,31 +672,36 @@ def player(text: str, game: Game) -> Player:
     >>> player("Honest", load("liars_dice")).name
     'honest'
     """
-    name, _, told = text.strip().partition(":")
-    name, options = name.lower(), _options(text, told)
+    name, _, rest = spelled(text).partition(":")
     if name == "random" or name in game.players:
-        if options:
-            raise PlayerError(f"{text!r}: {name} has no options")
-        return Compiled(name)
+        if rest:
+            raise PlayerError(f"{shortened(text)!r}: {name} has no options")
+        return Compiled(name, game)
     if name not in REGISTRY:
-        raise PlayerError(
-            f"{game.name} has no player {name!r}; there are: {', '.join(names(game))}"
-        )
+        has = ", ".join(names(game))
+        raise PlayerError(f"{game.name} has no player {shortened(name)!r}; there are: {has}")
     factory = REGISTRY[name]
-    try:
-        inspect.signature(factory).bind(game, **options)
-    except TypeError as error:
-        raise PlayerError(f"{text!r}: {name}: {error}") from None
-    return factory(game, **options)
+    return factory(game, **_options(shortened(text), name, rest, factory))
 
 
-def _options(text: str, told: str) -> dict[str, str]:
+def spelled(text: str) -> str:
+    """A player's text with its kind in lower case. Paths and other values stay as they are."""
+    name, colon, rest = text.strip().partition(":")
+    return f"{name.strip().lower()}{colon}{rest}"
+
+
+def _options(text: str, name: str, rest: str, factory: Factory) -> dict[str, str]:
+    """The options in a player's text, all of which its factory has."""
+    has = list(inspect.signature(factory).parameters)[1:]  # the first is the game
     options: dict[str, str] = {}
-    for part in filter(None, told.split(",")):
+    for part in filter(None, rest.split(",")):
         key, equals, value = part.partition("=")
-        if not equals and not options and len(part) > 3:  # `net:PATH`: the first may go unnamed
+        if not equals and not options and "path" in has:  # `net:PATH`: the first may go unnamed
             key, equals, value = "path", "=", part
         if not equals:
-            raise PlayerError(f"{text!r}: {part!r} should be like sims=200")
-        options[key.strip()] = value.strip()
+            raise PlayerError(f"{text!r}: {shortened(part)!r} should be like {has[0]}=...")
+        key = key.strip().lower()
+        if key not in has:
+            raise PlayerError(f"{text!r}: {name} has no option {key!r}; it has: {', '.join(has)}")
+        options[key] = value.strip()
     return options

@@ -34,13 +34,16 @@ class Person:
     def move(self, table: Table) -> None:
         """Show the table, then ask until there is an action that can be played."""
         seat = table.turn
-        self.console.print(Panel(table.seen(seat), title=f"{table.game.name}, seat {seat}"))
+        title = escape(f"{table.game.name}, seat {seat}")
+        self.console.print(Panel(Text(table.seen(seat)), title=title))
         self.console.print(in_columns(table.choices))
         while True:
             try:
                 text = self.ask("Your move: ").strip()
             except (EOFError, KeyboardInterrupt):
                 raise LeftTheTable from None
+            except UnicodeDecodeError:
+                text = ""  # bytes that are no text: the help says what can be typed
             if self._done(table, text):
                 return
 
@@ -51,19 +54,20 @@ class Person:
             case "?" | "help":
                 self.console.print(in_columns(table.choices))
             case "rules":
-                told = f"{self.rulebook}\n\n{table.about()}".strip()
-                self.console.print(told, highlight=False, markup=False)
+                rules = f"{self.rulebook}\n\n{table.about()}".strip()
+                self.console.print(rules, highlight=False, markup=False)
             case "quit" | "exit" | "q":
                 raise LeftTheTable
             case "hint":
                 advice = table.choices[table.actions.index(table.ask(self.adviser))]
-                self.console.print(f"{self.adviser.name} says: [bold]{advice}[/bold]")
+                adviser, advice = escape(self.adviser.name), escape(advice)
+                self.console.print(f"{adviser} says: [bold]{advice}[/bold]")
             case _:
                 try:
                     table.play(text)
                     return True
                 except GameError as error:
-                    self.console.print(f"[red]{str(error).splitlines()[0]}[/red]")
+                    self.console.print(f"[red]{escape(str(error).splitlines()[0])}[/red]")
         return False
 
 
@@ -100,9 +104,9 @@ def _play_round(table: Table, line_up: list[Player | Person], person: Person) ->
         else:
             before = len(table.events)
             table.play(table.ask(mover))
-            said = escape(table.events[before].news[mine])
-            person.console.print(f"Seat {seat} ({escape(mover.name)}): [bold]{said}[/bold]")
-    person.console.print(Panel(table.seen(mine), title="The end"))
+            name, said = escape(mover.name), escape(table.events[before].news[mine])
+            person.console.print(f"Seat {seat} ({name}): [bold]{said}[/bold]")
+    person.console.print(Panel(Text(table.seen(mine)), title="The end"))
     score = table.scores[mine]
-    told = "You win" if score > 0 else "You lose" if score < 0 else "A draw"
-    person.console.print(f"[bold]{told}[/bold] ({score:+g}).")
+    verdict = "You win" if score > 0 else "You lose" if score < 0 else "A draw"
+    person.console.print(f"[bold]{verdict}[/bold] ({score:+g}).")

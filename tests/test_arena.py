@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import sqlite3
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from kibitz.arena.match import GROUPS_IN_A_CHUNK, MatchResult, elo, match, play_chunk
-from kibitz.arena.rating import ResultsError, bradley_terry, ratings, saved_match
-from kibitz.arena.table import Table, recorded_options, replay
+import kibitz
+from kibitz.arena.local_response import local_response
+from kibitz.arena.match import MatchResult, elo, match, play_chunk
+from kibitz.arena.table import Table, read_record, recorded_options, replay
 from kibitz.batch import IllegalAction
 from kibitz.game import CHANCE, GameError, NotationError
 from kibitz.games import load, names
@@ -56,12 +50,31 @@ def test_an_illegal_action_is_refused_with_what_was_possible_and_nothing_is_lost
     assert table.record() == before
 
 
+@pytest.mark.parametrize("typed", ["9" * 5000, "9" * 999 + "x6", "²x6", "[/red]", "\0", "1x²"])
+def test_whatever_is_typed_is_an_action_or_illegal(typed):
+    table = Table(load("liars_dice", dice=(1, 1)), seed=1)
+    with pytest.raises(IllegalAction, match="is not legal") as refusal:
+        table.play(typed)
+    assert len(str(refusal.value)) < 2000 and table.ply == 0
+
+
 def test_nothing_can_be_played_or_asked_after_the_end():
     table = played(load("kuhn"))
     with pytest.raises(IllegalAction, match="the game is over, 'bet' comes too late"):
         table.play("bet")
     with pytest.raises(GameError, match="nobody is to move"):
         table.sight()
+
+
+def test_a_seed_that_is_not_given_is_drawn_and_kept():
+    game = load("kuhn")
+    tables = [Table(game), Table(game), kibitz.table(game)]
+    matches = [match(game, "random", "random", games=2) for _ in range(3)]
+    bounds = [local_response(load("liars_dice", dice=(1, 1)), "honest", games=4) for _ in range(2)]
+    seeds = [drawn.seed for drawn in (*tables, *matches, *bounds)]
+    assert len({*seeds}) == 8 and max(seeds) >= 2**32 and all(0 <= s < 2**63 for s in seeds)
+    again = match(game, "random", "random", games=2, seed=matches[0].seed)
+    assert again.total == matches[0].total and again.as_json()["seed"] == seeds[3]
 
 
 def test_the_winner_of_an_unfinished_game_is_not_told():
@@ -90,12 +103,56 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
         (lambda r: r.replace("fingerprint: ", "fingerprint: 0"), "has changed since"),
         (lambda r: r + "0: bet\n", "not 0's move"),
         (lambda r: r.replace("chance: ", "chance: joker ", 1), "line 6: 'joker"),
+        (lambda r: r.replace("chance: ", f"chance: {'9' * 5000}", 1), "line 6: '9{60}[.]{3}'"),
+        (lambda r: "", "this is no record"),
+        (lambda r: r.replace("options: {}", "options: [1]"), r"options are not .*'\[1\]'"),
+        (lambda r: r.replace("options: {}", "options: 5"), "options are not a JSON object: '5'"),
+        (lambda r: r.replace("options: {}", "options: null"), "options are not .*'null'"),
+        (lambda r: r.replace("options: {}", "options: " + "[" * 99_999), "options are not"),
+        (lambda r: r.replace("seed: 1", "seed: x"), "seed is a whole number, 0 or more, not 'x'"),
+        (lambda r: r.replace("seed: 1", "seed: -5"), "seed is a whole number, 0 or more, not '-5'"),
+        (lambda r: r.replace("seed: 1", f"seed: {'1' * 5000}"), "seed is a whole number"),
+        (lambda r: r.replace("seed: 1\n", ""), "has no line 'seed:'"),
+        (lambda r: r.replace("0: ", "²: ", 1), "begins with a seat or 'chance', not '²'"),
+        (lambda r: r.replace("\n0: ", "\n9: ", 1), "kuhn has no seat 9"),
+        (lambda r: r.replace("seed: 1\n", "seed: 1\nseed: 2\n"), "line 6: 'seed:' stands once"),
+        (
+            lambda r: "\n".join([*r.split("\n")[:4], *r.split("\n")[5:], "seed: 1"]),
+            "above all moves",
+        ),
+        (lambda r: r + "and then they went home\n", "begins with a seat or 'chance'"),
     ],
 )
 def test_a_spoilt_record_is_refused_in_a_sentence(mangle, message):
     game = load("kuhn")
+    record = mangle(played(game, seed=1).record())
     with pytest.raises(NotationError, match=message):
-        replay(game, mangle(played(game, seed=1).record()))
+        replay(game.bind(**recorded_options(record)), record)
+
+
+@pytest.mark.parametrize("ply", [-1, 4, 10**6])
+def test_a_ply_that_a_record_does_not_have_is_refused(ply):
+    game = load("kuhn")
+    with pytest.raises(NotationError, match=rf"there is no ply {ply}; .* plies 0 to [23]$"):
+        replay(game, played(game, seed=1).record(), ply)
+
+
+def test_a_record_cut_within_the_deal_shows_that_chance_is_next():
+    game = load("kuhn")
+    head = played(game, seed=1).record().splitlines()[:6]  # one of two cards is dealt
+    table = replay(game, "\n".join(head))
+    assert table.turn == CHANCE and not table.over and len(table.events) == 1
+    assert table.actions == [] and table.choices == []
+    with pytest.raises(GameError, match="ends within a deal, nobody is to move"):
+        table.sight()
+    with pytest.raises(IllegalAction, match="'bet' is not possible within a deal"):
+        table.play("bet")
+
+
+def test_a_record_that_is_no_text_is_refused(tmp_path):
+    (tmp_path / "game.txt").write_bytes(b"# kibitz record 1\n\xff\xfe")
+    with pytest.raises(NotationError, match=r"game\.txt is no record: it is not UTF-8"):
+        read_record(tmp_path / "game.txt")
 
 
 # Sights -----------------------------------------------------------------------------------------
@@ -141,7 +198,22 @@ def test_asking_a_player_does_not_change_the_table_or_its_dice():
     [
         ("nobody", "no player 'nobody'; there are: random, honest, threshold"),
         ("honest:depth=2", "honest has no options"),
-        ("random:2", "should be like sims=200"),
+        ("random:2", "random has no options"),
+        ("mcts:sim=3", "mcts has no option 'sim'; it has: sims, explore, root"),
+        ("mcts:game=3", "mcts has no option 'game'; it has: sims"),
+        ("mcts:200", "'200' should be like sims="),
+        ("mcts:sims=0", "sims is a whole number from 1 to 1,000,000"),
+        ("mcts:sims=1000000000000", "sims is a whole number from 1 to 1,000,000"),
+        pytest.param(f"mcts:sims={'1' * 5000}", "sims=1{60}[.]{3}: sims is", id="5,000 digits"),
+        ("mcts:sims=²", "sims=²: sims is a whole number"),
+        ("mcts:explore=nan", "explore=nan: explore is a number, finite"),
+        ("mcts:explore=-1", "explore=-1: explore is a number, finite and 0 or more"),
+        ("mcts:seconds=nan", "seconds=nan: seconds is a number, finite"),
+        ("mcts:seconds=-1", "seconds=-1: seconds is a number"),
+        ("mcts:seconds=0", "seconds=0: seconds is a number, finite and above 0"),
+        ("champion:temperature=inf", "temperature=inf: temperature is a number, finite"),
+        ("think:seconds=inf", "seconds=inf: seconds is a number, finite"),
+        ("net:", "net: say which file"),
     ],
 )
 def test_a_player_that_does_not_exist_is_refused(text, message):
@@ -158,7 +230,7 @@ def test_the_first_baseline_of_a_game_is_its_strongest(name):
     game = load(name)
     first, *others = (*game.players, "random")
     for other in others:
-        assert match(game, first, other, games=1000).low > 0.5, other
+        assert match(game, first, other, games=1000, seed=0).low > 0.5, other
 
 
 @pytest.mark.parametrize(
@@ -173,7 +245,7 @@ def test_the_baselines_meet_their_published_results(pair, published):
 
 def test_a_player_draws_level_with_itself_on_the_same_deals():
     """Both games of a pair are the same game then, so every pair is split exactly."""
-    result = match(load("liars_dice"), "honest", "honest", games=400)
+    result = match(load("liars_dice"), "honest", "honest", games=400, seed=0)
     assert result.win_rate == 0.5 and result.standard_error == 0
 
 
@@ -203,14 +275,15 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says():
 
 
 def test_a_clean_sweep_still_has_an_interval():
-    result = match(load("liars_dice", die_loss="loser"), "honest", "random", games=40)
+    result = match(load("liars_dice", die_loss="loser"), "honest", "random", games=40, seed=0)
     assert result.win_rate == 1.0 and 0.8 < result.low < 1.0
 
 
 @pytest.mark.parametrize("die_loss", ["loser", "winner"])
 def test_a_match_in_rounds_is_won_by_who_wins_rounds(die_loss):
-    rounds = match(load("liars_dice", die_loss=die_loss), "honest", "threshold", games=2000)
-    single = match(load("liars_dice"), "honest", "threshold", games=2000)
+    pair = ("honest", "threshold")
+    rounds = match(load("liars_dice", die_loss=die_loss), *pair, games=2000, seed=0)
+    single = match(load("liars_dice"), *pair, games=2000, seed=0)
     assert rounds.games == 2000
     assert rounds.win_rate > single.win_rate > 0.5, "more rounds tell the better player more surely"
 
@@ -230,7 +303,7 @@ class Stubborn:
 
 def test_an_illegal_choice_of_a_player_stops_the_match_and_names_the_players():
     with pytest.raises(IllegalAction, match=r"77 is not legal(.|\n)*stubborn"):
-        match(load("kuhn"), Stubborn(), "random", games=10)
+        match(load("kuhn"), Stubborn(), "random", games=10, seed=0)
 
 
 def test_a_match_needs_players_and_games():
@@ -240,84 +313,8 @@ def test_a_match_needs_players_and_games():
         match(load("kuhn"), "random", "random", games=0)
 
 
-# Results in a file ------------------------------------------------------------------------------
-
-
-def test_a_saved_match_equals_a_match_and_is_not_played_twice(tmp_path, monkeypatch):
-    file, game = tmp_path / "r.sqlite", load("liars_dice")
-    first = saved_match(file, game, "honest", "random", games=1400, seed=2)
-    assert first.total == match(game, "honest", "random", games=1400, seed=2).total
-    monkeypatch.setattr("kibitz.arena.match.play_chunk", None)  # playing again would fail
-    again = saved_match(file, game, "Honest", "random", games=1400, seed=2)
-    assert again.total == first.total
-
-
-def test_a_longer_match_counts_no_game_twice(tmp_path):
-    file, game = tmp_path / "r.sqlite", load("kuhn")
-    for games in (300, 2 * GROUPS_IN_A_CHUNK + 200, 100):
-        saved_match(file, game, "random", "random", games=games)
-        saved_match(file, load("liars_dice"), "honest", "random", games=games)
-    (title, rated), *_ = [(t, r) for t, r in ratings(file).items() if t.startswith("liars_dice")]
-    assert "dice" in title
-    assert rated[0].games == 2 * GROUPS_IN_A_CHUNK + 200 + 1, "and the half points of the prior"
-
-
-def test_a_match_killed_at_any_moment_leaves_a_sound_file_and_goes_on(tmp_path):
-    file = tmp_path / "r.sqlite"
-    code = (
-        "import sys; from kibitz.arena.rating import saved_match; from kibitz.games import load; "
-        "saved_match(sys.argv[1], load('liars_dice'), 'honest', 'threshold', games=400_000, seed=4)"
-    )
-    killed = 0
-    for pause in (0.0, 0.05, 0.2):
-        process = subprocess.Popen([sys.executable, "-c", code, str(file)])
-        while not (file.exists() and _chunk_count(file) > killed):
-            assert process.poll() is None, "ended before it could be killed"
-            time.sleep(0.01)
-        time.sleep(pause)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        with sqlite3.connect(file) as db:
-            assert db.execute("pragma integrity_check").fetchone() == ("ok",)
-        killed = _chunk_count(file)
-    games = 2 * GROUPS_IN_A_CHUNK * (killed + 1)
-    result = saved_match(file, load("liars_dice"), "honest", "threshold", games=games, seed=4)
-    undisturbed = match(load("liars_dice"), "honest", "threshold", games=games, seed=4)
-    assert result.total == undisturbed.total
-
-
-def _chunk_count(file: Path) -> int:
-    with sqlite3.connect(file) as db:
-        try:
-            return int(db.execute("select count(*) from chunks").fetchone()[0])
-        except sqlite3.OperationalError:
-            return 0
-
-
-def test_a_file_that_is_no_database_is_refused_and_left_as_it_is(tmp_path):
-    file = tmp_path / "letter.txt"
-    file.write_text("Dear diary, " * 100)
-    with pytest.raises(ResultsError, match=r"letter\.txt cannot be used as a file of results"):
-        saved_match(file, load("kuhn"), "random", "random", games=2)
-    assert file.read_text().startswith("Dear diary")
-
-
-def test_ratings_need_a_file(tmp_path):
-    with pytest.raises(ResultsError, match="there is no file"):
-        ratings(tmp_path / "none.sqlite")
-
-
-def test_ratings_put_players_where_their_results_say():
-    rated = bradley_terry({("a", "b"): 750, ("b", "a"): 250, ("b", "c"): 640, ("c", "b"): 360})
-    assert [r.player for r in rated] == ["a", "b", "c"]
-    by = {r.player: r.elo for r in rated}
-    assert by["a"] - by["b"] == pytest.approx(elo(0.75), abs=0.5)
-    assert by["b"] - by["c"] == pytest.approx(elo(0.64), abs=0.5)
-    assert sum(by.values()) == pytest.approx(0, abs=1e-6)
-
-
 def test_a_result_is_told_to_machines_with_the_promised_names():
-    told = match(load("kuhn"), "random", "random", games=20).as_json()
+    told = match(load("kuhn"), "random", "random", games=20, seed=0).as_json()
     assert {"win_rate", "low", "high", "games", "draws"} <= told.keys()
     assert json.loads(json.dumps(told)) == told
 

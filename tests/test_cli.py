@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,20 @@ def run(*words: str) -> str:
     done = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1"}).invoke(cli.app, list(words))
     assert done.exit_code == 0, done.output + repr(done.exception)
     return done.stdout
+
+
+@pytest.fixture
+def refused(monkeypatch, capsys):
+    """What is said, in one sentence, to somebody who asks for what cannot be done."""
+
+    def ask(*words: str) -> str:
+        monkeypatch.setattr(sys, "argv", ["kibitz", *words])
+        with pytest.raises(SystemExit) as end:
+            cli.main()
+        assert end.value.code == 2
+        return " ".join(capsys.readouterr().err.split())
+
+    return ask
 
 
 @pytest.fixture
@@ -98,7 +113,9 @@ def test_every_command_has_help(words):
         (["match", "liars_dice", "random", "random", "-o", "preset=x"], "no preset 'x'"),
         (["match", "liars_dice", "random", "random", "-o", "sides"], "should be NAME=VALUE"),
         (["ratings", "nowhere.sqlite"], "there is no file nowhere.sqlite"),
-        (["replay", "kuhn", "nowhere.txt"], "No such file"),
+        (["replay", "kuhn", "nowhere.txt"], "there is no file nowhere.txt"),
+        (["replay", "kuhn", "nowhere/game.txt"], "there is no folder nowhere"),
+        (["replay", "kuhn", "/"], "/ is a folder, not a file"),
         (["play", "kuhn", "--against", "random", "--against", "random"], "needs 1 other"),
         (["check", "kuhn", "--device", "abacus"], "'abacus' is not one of 'cpu', 'cuda'"),
     ],
@@ -111,8 +128,9 @@ def test_bad_input_is_one_sentence_and_status_2(words, sentence):
 
 
 def test_a_match_tells_machines_what_they_were_promised():
-    told = json.loads(run("match", "liars_dice", "honest", "random", "--games", "200", "--json"))
-    assert {"win_rate", "low", "high", "games", "draws"} <= told.keys()
+    words = ("match", "liars_dice", "honest", "random", "--games", "200", "--seed", "0")
+    told = json.loads(run(*words, "--json"))
+    assert {"win_rate", "low", "high", "games", "draws", "seed"} <= told.keys()
     assert told["games"] == 200 and told["win_rate"] > 0.9
 
 
@@ -123,7 +141,7 @@ def test_the_same_seed_gives_the_same_match():
 
 def test_results_are_saved_and_rated(tmp_path):
     file = str(tmp_path / "results.sqlite")
-    run("match", "liars_dice", "honest", "random", "--games", "200", "--save", file)
+    run("match", "liars_dice", "honest", "random", "--games", "200", "--seed", "0", "--save", file)
     told = run("ratings", file)
     assert told.index("honest") < told.index("random")
     rated = json.loads(run("ratings", file, "--json", "--game", "liars_dice"))
@@ -140,6 +158,63 @@ def test_a_person_plays_with_hints_mistakes_and_all(tmp_path):
         assert part in done.stdout, part
     replayed = run("replay", "liars_dice", str(file))
     assert "seat 0  1x1" in replayed and "scores" in replayed
+
+
+@pytest.mark.parametrize("typed", ["[/red]", "[bold]", "9" * 5000, "\\", "\x1b[31m"])
+def test_whatever_a_person_types_the_game_goes_on(typed):
+    words = ["play", "liars_dice", "--seed", "3", "-o", "dice=1,1"]
+    done = kibitz(*words, typed=f"{typed}\n1x1\nliar\nliar\n")
+    assert done.returncode == 0, done.stderr
+    assert "is not legal" in done.stdout and "The end" in done.stdout
+    assert "The same deals again: --seed 3" in done.stdout
+    if typed.startswith("["):
+        assert repr(typed) in done.stdout
+
+
+def test_bytes_that_are_no_text_are_answered_with_help():
+    env = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
+    command = [sys.executable, "-X", "utf8=0", "-m", "kibitz", "play", "kuhn", "--seed", "1"]
+    env["PYTHONIOENCODING"] = "utf-8:strict"
+    done = subprocess.run(command, input=b"\xff\xfe\nbet\n", capture_output=True, env=env)
+    assert done.returncode == 0 and b"Traceback" not in done.stderr, done.stderr
+
+
+def test_square_brackets_of_a_game_and_its_players_are_shown(second_throw, tmp_path):
+    source = (tmp_path / "second_throw.py").read_text()
+    path = tmp_path / "brackets.py"
+    path.write_text(source.replace('"keep"', '"[bold]keep"').replace('"cautious"', '"cautious[/]"'))
+    assert path.read_text() != source
+    assert "cautious[/]" in run("games", str(path))
+    done = kibitz("play", str(path), "--seed", "1", typed="hint\n[bold]keep\n")
+    assert done.returncode == 0, done.stderr
+    assert "[bold]keep" in done.stdout and "cautious[/]" in done.stdout
+    words = ("match", str(path), "cautious[/]", "random", "--games", "4", "--seed", "1")
+    assert "cautious[/] against random" in run(*words, "--save", str(tmp_path / "r"))
+    assert "cautious[/]" in run("ratings", str(tmp_path / "r"))
+
+
+def test_a_record_that_could_not_be_saved_is_said_before_the_game(refused):
+    shown = refused("play", "kuhn", "--seed", "1", "--save", "nowhere/game.txt")
+    assert "no file in a folder" in shown
+
+
+def test_commands_say_which_seed_was_drawn():
+    words = ("liars_dice", "honest", "-o", "dice=1,1")
+    first = json.loads(run("match", *words, "random", "--games", "20", "--json"))
+    assert first["seed"] >= 2**31
+    again = run("match", *words, "random", "--games", "20", "--seed", str(first["seed"]))
+    assert f"20 games, {first['draws']} draws, seed {first['seed']}" in again
+    assert json.loads(run("exploit", *words, "--local", "4", "--json"))["seed"] >= 2**31
+    assert re.search(r"4 games, seed \d{9}", run("exploit", *words, "--local", "4"))
+    left = kibitz("play", "kuhn", typed="quit\n")
+    assert re.search(r"--seed \d{9}", left.stdout)
+
+
+def test_a_seed_is_explained():
+    for command in ("match", "play", "exploit"):
+        shown = " ".join(run(command, "--help").replace("│", " ").split())
+        assert "drawn from the system unless given" in shown
+        assert "can be guessed by a player that wants to cheat" in shown
 
 
 def test_a_person_plays_a_match_of_rounds_to_its_end():
@@ -173,10 +248,99 @@ def test_a_record_is_shown_up_to_a_ply(tmp_path):
     assert whole["scores"] == table.scores
 
 
+def test_a_record_that_ends_within_a_deal_is_shown(tmp_path):
+    file = tmp_path / "game.txt"
+    file.write_text("\n".join(Table(load("kuhn"), seed=1).record().splitlines()[:6]))
+    assert "the record ends within a deal: chance is next" in run("replay", "kuhn", str(file))
+    shown = json.loads(run("replay", "kuhn", str(file), "--json"))
+    assert shown["turn"] == -1 and shown["choices"] == [] and shown["seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("[1]", "options are not a JSON object"),
+        ("null", "options are not a JSON object"),
+        ('{"self": 1}', "there is no option 'self'"),
+        ('{"name": 1}', "there is no option 'name'"),
+        ('{"preset": {}}', "there is no option 'preset'"),
+        ('{"sides": null}', "sides=None: sides is a whole number"),
+        ('{"dice": [[1], 1]}', "dice is whole numbers"),
+    ],
+)
+def test_a_record_of_impossible_options_is_refused(tmp_path, refused, options, sentence):
+    file = tmp_path / "game.txt"
+    record = Table(load("liars_dice"), seed=1).record()
+    file.write_text(re.sub("options: .*", f"options: {options}", record))
+    assert sentence in refused("replay", "liars_dice", str(file))
+
+
+def test_a_record_that_is_no_text_or_has_no_such_ply_is_refused(tmp_path, refused):
+    file = tmp_path / "game.txt"
+    Table(load("kuhn"), seed=1).save(file)
+    for ply in ("-1", "7"):
+        assert f"there is no ply {ply}" in refused("replay", "kuhn", str(file), "--ply", ply)
+    file.write_bytes(b"\xff\xfe\xfd")
+    assert "is not UTF-8 text" in refused("replay", "kuhn", str(file))
+
+
+def test_a_file_that_is_not_ours_is_one_sentence(tmp_path, refused):
+    file = tmp_path / "letter.txt"
+    file.write_text("Dear diary")
+    assert "kibitz did not write it, so it stays as it is" in refused("ratings", str(file))
+    words = ("match", "kuhn", "random", "random", "--save", str(file))
+    assert "kibitz did not write it, so it stays as it is" in refused(*words)
+    assert file.read_text() == "Dear diary"
+
+
+def test_results_of_the_first_format_are_shown_as_keyed_by_name(tmp_path):
+    from test_results import of_the_first_format
+
+    file = of_the_first_format(tmp_path / "r", load("liars_dice"), ["honest", "random"], 3, 40)
+    assert "honest (by name)" in run("ratings", str(file))
+    (rows,) = json.loads(run("ratings", str(file), "--json")).values()
+    assert [(row["player"], row["keyed_by"]) for row in rows] == [
+        ("honest", "name"),
+        ("random", "name"),
+    ]
+
+
+def test_a_network_whose_file_tells_no_game_is_refused(tmp_path, refused):
+    from kibitz.nets import save_net
+    from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
+
+    for about in ({}, {"game": "liars_dice"}, {"game": {"options": []}}):
+        save_net(tmp_path / "net.safetensors", NetCompBilin(CompBilinConfig()), about)
+        shown = refused("match", "liars_dice", f"net:{tmp_path}/net.safetensors", "random")
+        assert "does not say for which game it was trained" in shown
+
+
+@pytest.mark.parametrize(
+    ("source", "sentence"),
+    [
+        (b"import sys; sys.exit(3)", "cannot be imported: SystemExit: 3"),
+        (b"raise KeyboardInterrupt", "cannot be imported: KeyboardInterrupt"),
+        (b"def (", "cannot be imported: SyntaxError"),
+        (b"\x7fELF\0\0\xff", "cannot be imported: "),
+        (b"GAME = 5", "does not end with GAME = Game(...)"),
+    ],
+)
+def test_a_file_that_is_no_game_is_refused(tmp_path, refused, source, sentence):
+    (tmp_path / "mine.py").write_bytes(source)
+    assert sentence in refused("match", str(tmp_path / "mine.py"), "a", "b")
+
+
+def test_a_path_that_is_no_game_is_refused(tmp_path, refused):
+    assert "/etc/passwd is no game: a game is a Python file" in refused("match", "/etc/passwd", "a")
+    assert "a game's folder has a file __init__.py" in refused("match", str(tmp_path), "a", "b")
+    assert "there is no game file" in refused("match", f"{tmp_path}/none", "a", "b")
+
+
 def test_a_game_of_ones_own_works_in_every_command(second_throw):
     assert "cautious" in run("games", second_throw)
     assert "kept" in run("check", second_throw, "--quick")
-    told = json.loads(run("match", second_throw, "cautious", "random", "--games", "200", "--json"))
+    words = ("match", second_throw, "cautious", "random", "--games", "200", "--seed", "0")
+    told = json.loads(run(*words, "--json"))
     assert told["draws"] > 0
     done = kibitz("play", second_throw, "--seed", "1", typed="keep\n")
     assert done.returncode == 0 and "The end" in done.stdout

@@ -116,11 +116,28 @@ def test_names_of_cards_and_blanks_are_read_as_people_write_them():
         ({"buy": [["Gold", "own:Nothing<4"]], "play": []}, "'own:Nothing' is nothing"),
         ({"buy": [["Gold", *["P<4"] * 5]], "play": []}, "more than 4 conditions"),
         ({"buy": [["Gold"]] * 24, "play": []}, "up to 23 cards to buy, not 24"),
+        ({"buy": [], "play": ["Smithy"] * 12}, "up to 11 cards to play, not 12"),
+        ({}, "a list of cards to buy, not None"),
+        ([], "a list of cards to buy, not None"),
+        ({"buy": []}, "a list of cards to play, not None"),
+        ({"buy": "Gold", "play": []}, "a list of cards to buy, not 'Gold'"),
+        ({"buy": ["Gold"], "play": []}, "'Gold' is not a list of a card and its conditions"),
+        ({"buy": [[]], "play": []}, r"\[\] is not a list of a card and its conditions"),
+        ({"buy": [[7]], "play": []}, "no card 7"),
+        ({"buy": [["Gold", 7]], "play": []}, "7 is no condition"),
+        ({"buy": [], "play": [None]}, "no card None"),
     ],
 )
 def test_a_strategy_that_makes_no_sense_is_refused_in_a_sentence(told, why):
     with pytest.raises(GameError, match=why):
         strategy(told)
+
+
+@pytest.mark.parametrize("contents", [b"\xff", b"{", b"[]", b"{}", b'{"strategies": [1]}'])
+def test_a_file_without_strategies_is_refused_in_a_sentence(tmp_path, contents):
+    (tmp_path / "s.json").write_bytes(contents)
+    with pytest.raises(GameError, match=r"s\.json (is no JSON file|has no object 'strategies')"):
+        read_strategies(tmp_path / "s.json")
 
 
 def after(buy, play=(), **position):

@@ -120,7 +120,7 @@ def test_a_response_wins_what_can_be_won(rival):
     told = {"options": {"dice": (1, 1)}, "turns": 200, "rate": 1e-2, "iterations": 1}
     method = begun(replace(RESPONSE, against=(rival,), **told))
     method.iterate(1, silent)
-    result = match(method.game, method.player(method.average, "it"), rival, games=4000)
+    result = match(method.game, method.player(method.average, "it"), rival, games=4000, seed=0)
     most = exploit(method.game, rival).response.exploitability
     assert most > 0.4
     assert abs(result.mean_score - most) < 2 * (result.high - result.low)  # of rates, from 0 to 1
@@ -177,7 +177,7 @@ def test_a_trained_player_sits_down(told, tmp_path):
     run.champion(tmp_path / "p.safetensors", {})
     run.close()
     seated = f"net:{tmp_path}/p.safetensors,mode=sample"
-    assert match(run.game, seated, "random", games=20).games == 20
+    assert match(run.game, seated, "random", games=20, seed=0).games == 20
     with pytest.raises(GameError, match="was trained for"):
         players.player(seated, load("liars_dice"))
 

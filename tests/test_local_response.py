@@ -131,7 +131,7 @@ def test_the_bound_is_what_the_responder_wins_with_real_hands(monkeypatch, polic
 def check_part(game, who, games, part):
     """The bound is no more than what is exact and at least `part` of it."""
     exact = exploit(game, who).response
-    bound = local_response(game, who, games=games)
+    bound = local_response(game, who, games=games, seed=0)
     assert bound.games == games and bound.low < bound.lower_bound < bound.high
     assert bound.low <= exact.exploitability
     assert bound.lower_bound >= part * exact.exploitability > 0
@@ -192,14 +192,14 @@ def test_nothing_is_won_from_an_equilibrium(monkeypatch):
     assert solution.response.exploitability < 1e-3
     policy = policy_of_table(ladder, solution.average)
     monkeypatch.setattr(module, "policy_of", lambda who: policy)
-    bound = local_response(ladder.game, "random", games=2000)
+    bound = local_response(ladder.game, "random", games=2000, seed=0)
     assert bound.lower_bound - 3.3 * bound.standard_error <= solution.response.exploitability
     assert bound.lower_bound < 0.02
 
 
 def test_five_dice_each():
     """The published network wins 0.592 of its games against honest; so a best response does."""
-    bound = local_response(games.load("liars_dice"), "honest", games=200)
+    bound = local_response(games.load("liars_dice"), "honest", games=200, seed=0)
     assert bound.low > 2 * 0.592 - 1
 
 
@@ -219,7 +219,7 @@ def test_the_same_seed_gives_the_same_figure(monkeypatch):
 def test_progress_is_told_to_the_end():
     told = []
     local_response(
-        SMALL, "honest", games=250, progress=lambda done, what: told.append((done, what))
+        SMALL, "honest", games=250, seed=0, progress=lambda done, what: told.append((done, what))
     )
     done = [each for each, _ in told]
     assert len(told) == 4 and done == sorted(done) and done[-1] == 1

@@ -4,8 +4,11 @@ import dataclasses
 import errno
 import io
 import json
+import math
 import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 import safetensors.torch
@@ -15,6 +18,10 @@ from torch import nn
 
 from kibitz import nets
 from kibitz.nets import NetError, load_net, save_net
+from kibitz.nets.beliefs import BeliefConfig
+from kibitz.nets.bilinear import CompBilinConfig, HandPolicyConfig, ValueConfig
+from kibitz.nets.bounds import ConfigError
+from kibitz.nets.card_set import CardSetConfig, CardSetNet, DesignV2Config
 from kibitz.nets.zones import ZoneConfig, ZoneNet
 
 SMALL = ZoneConfig(width=16, attention_heads=2, embedding=8, zone_positions=False)
@@ -47,10 +54,11 @@ def pickled(net):
     return out.getvalue()
 
 
-def altered(path, **told):
-    """The same weights with something else written about them, as a careful forger would."""
+def altered(path, convert=lambda tensor: tensor, lacks="", **changes):
+    """The file with other metadata or weights and a right hash, as a careful forger would do it."""
     facts, tensors = nets.read(path)
-    facts |= told
+    facts = {key: value for key, value in (facts | changes).items() if value is not None}
+    tensors = {name: convert(tensor) for name, tensor in tensors.items() if name != lacks}
     facts["sha256"] = nets.digest({k: v for k, v in facts.items() if k != "sha256"}, tensors)
     return safetensors.torch.save(tensors, facts)
 
@@ -61,7 +69,13 @@ def one_bit_wrong(path):
     return bytes(contents)
 
 
-UNFIT = json.dumps(dataclasses.asdict(dataclasses.replace(SMALL, width=32)))
+def unfit(**changes):
+    """A configuration as a file would hold it, with fields that no network could be built with."""
+    return json.dumps(dataclasses.asdict(SMALL) | changes)
+
+
+def mixed(tensor):
+    return tensor.half() if tensor.ndim == 1 else tensor
 
 
 @pytest.mark.parametrize(
@@ -78,9 +92,34 @@ UNFIT = json.dumps(dataclasses.asdict(dataclasses.replace(SMALL, width=32)))
         (lambda path: altered(path, format="kibitz net 9"), "kibitz did not save them"),
         (lambda path: altered(path, net="trilinear"), "'trilinear'; we know"),
         (lambda path: altered(path, config='{"depth": 3}'), "does not fit.*'depth'"),
-        (lambda path: altered(path, config=UNFIT), "does not fit.*size mismatch"),
-        (lambda path: altered(path, config="[7"), "does not fit"),
-        (lambda path: altered(path, about="{"), "does not fit"),
+        (
+            lambda path: altered(path, config=unfit(width=32)),
+            r"does not fit.*'card.mix.bias' is \[16\], not \[32\]",
+        ),
+        (lambda path: altered(path, config="[7"), "'config' is not JSON"),
+        (lambda path: altered(path, config="[7]"), "'config' is not a JSON object"),
+        (lambda path: altered(path, config="[" * 99_999), "'config' is not JSON"),
+        (lambda path: altered(path, config=None), "has no 'config'"),
+        (lambda path: altered(path, about="{"), "'about' is not JSON"),
+        (lambda path: altered(path, about="[]"), "'about' is not a JSON object"),
+        (lambda path: altered(path, about=None), "has no 'about'"),
+        (lambda path: altered(path, config=unfit(width=0)), "width=0: width is a whole number"),
+        (lambda path: altered(path, config=unfit(width=True)), "width=True"),
+        (lambda path: altered(path, config=unfit(width=16.0)), "width=16.0"),
+        (lambda path: altered(path, config=unfit(dropout=math.nan)), "dropout=nan"),
+        (lambda path: altered(path, config=unfit(dropout="x")), "dropout='x'"),
+        (lambda path: altered(path, config=unfit(layers=10**6)), "layers=1000000.*from 1 to 64"),
+        (lambda path: altered(path, config=unfit(layers=60)), "layers=60.*over all zones"),
+        (
+            lambda path: altered(path, config=unfit(zones=[["keys", 1]], ordered=[], piles=[])),
+            "fit",
+        ),
+        (lambda path: altered(path, config=unfit(zones=5)), "zones=5"),
+        (lambda path: altered(path, config=unfit(ordered=[["queue"]])), "ordered="),
+        (lambda path: altered(path, convert=lambda t: t.int()), "are I32, not floating point"),
+        (lambda path: altered(path, convert=lambda t: t / 0), "are not all finite"),
+        (lambda path: altered(path, convert=mixed), "of different types"),
+        (lambda path: altered(path, lacks="scalars.bias"), "lacks weights 'scalars.bias'"),
     ],
 )
 def test_a_file_that_is_not_ours_or_not_whole_is_refused_in_a_sentence(saved, contents, told):
@@ -89,6 +128,56 @@ def test_a_file_that_is_not_ours_or_not_whole_is_refused_in_a_sentence(saved, co
         load_net(saved)
     assert str(saved) in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: ValueConfig(priv=10**9),
+        lambda: ValueConfig(hidden=[100]),
+        lambda: ValueConfig(hidden=(100,) * 65),
+        lambda: ValueConfig(hidden=(True,)),
+        lambda: CompBilinConfig(interaction=8193),
+        lambda: HandPolicyConfig(pub="124"),
+        lambda: BeliefConfig(sets=()),
+        lambda: BeliefConfig(sets=(6, 6)),
+        lambda: BeliefConfig(depth=65),
+        lambda: BeliefConfig(rank=0),
+        lambda: CardSetConfig(layers=0),
+        lambda: CardSetConfig(width=8200),
+        lambda: CardSetConfig(attention_heads=0),
+        lambda: CardSetConfig(margin_head=1),
+        lambda: DesignV2Config(dropout=1.0),
+        lambda: ZoneConfig(species=0),
+        lambda: ZoneConfig(width=3, attention_heads=1),
+        lambda: ZoneConfig(seats=1000),
+        lambda: ZoneConfig(zones=(("hand", 10**9),), ordered=(), piles=()),
+        lambda: ZoneConfig(opponents=-1),
+    ],
+)
+def test_every_configuration_refuses_what_it_cannot_build(wrong):
+    with pytest.raises(ConfigError, match=r"\w+="):
+        wrong()
+
+
+def test_a_small_file_that_asks_for_a_large_network_gets_no_memory(tmp_path):
+    """All sizes within bounds, together 40 GB: the shapes in the file do not agree."""
+    path = tmp_path / "net.safetensors"
+    save_net(path, CardSetNet(CardSetConfig(width=8, attention_heads=1, layers=1)), {})
+    config = dataclasses.asdict(CardSetConfig(width=8192, attention_heads=1, layers=64))
+    path.write_bytes(altered(path, config=json.dumps(config)))
+    code = (
+        "import resource, sys; from kibitz.nets import NetError, load_net\n"
+        "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "try: load_net(sys.argv[1])\n"
+        "except NetError as error: print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    refusal, kilobytes = done.stdout.splitlines()
+    assert "does not fit" in refusal and int(kilobytes) < 100_000
 
 
 @pytest.mark.parametrize("name", ["missing", "."])

@@ -404,7 +404,7 @@ def test_an_onnx_file_plays_as_its_checkpoint_does(folder, tmp_path):
     take_in(file, tmp_path / "net.safetensors")
     game = games.load("liars_dice", dice=(2, 2))
     rates = [
-        match(game, f"net:{tmp_path}/net.{kind},mode=sample", "honest", games=200).win_rate
+        match(game, f"net:{tmp_path}/net.{kind},mode=sample", "honest", games=200, seed=0).win_rate
         for kind in ("onnx", "safetensors")
     ]
     assert rates[0] == rates[1]

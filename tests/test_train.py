@@ -157,8 +157,8 @@ def test_a_trained_player_sits_down_and_another_game_refuses_it(copied, tmp_path
     game = load("beasty_bar")
     from kibitz.arena.match import match
 
-    assert match(game, f"net:{tmp_path}/p.safetensors", "random", games=20).games == 20
-    assert match(game, f"net:{tmp_path}/p.safetensors,sims=4", "random", games=4).games == 4
+    assert match(game, f"net:{tmp_path}/p.safetensors", "random", games=20, seed=0).games == 20
+    assert match(game, f"net:{tmp_path}/p.safetensors,sims=4", "random", games=4, seed=0).games == 4
     with pytest.raises(GameError, match="was trained for name beasty_bar, not kuhn"):
         players.player(f"net:{tmp_path}/p.safetensors", load("kuhn"))
 
@@ -281,7 +281,7 @@ def test_a_champion_beats_random_play(path):
     from kibitz.arena.match import match
 
     game = table_of(json.loads(path.with_suffix(".json").read_text()))
-    assert match(game, f"net:{path}", "random", games=100).win_rate > 0.85
+    assert match(game, f"net:{path}", "random", games=100, seed=0).win_rate > 0.85
 
 
 def test_there_are_champions():

@@ -77,9 +77,11 @@ def hand_out(path: str | Path, out: str | Path, *, batched: bool = False) -> Non
     """
     net, about = load_net(path)
     if isinstance(net, NetCompBilin):
-        if about.get("game", {}).get("name") != NAME:
+        game: Any = about.get("game")
+        named = isinstance(game, dict) and game.get("name") == NAME
+        if not named or not isinstance(game.get("options"), dict):
             raise NetError(f"{path} does not tell for which {NAME} it was trained")
-        save_onnx(out, net, about["game"], batched=batched)
+        save_onnx(out, net, game, batched=batched)
     elif isinstance(net, ValueNet):
         raise NetError(
             f"{path} holds a {type(net).__name__}; there is a form for NetCompBilin only"

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ..chance import pick, streams
+from ..chance import fresh_seed, pick, streams
 from ..game import Game, GameError
 from ..players import Player, Sight, player
 from ..search.climb import Climb, NoClimb, rungs
@@ -239,7 +239,7 @@ def local_response(
     game: Game,
     who: str | Player,
     games: int = 1000,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Callable[[float, str], object] = lambda done, told: None,
 ) -> LowerBound:
     """At least how much a perfect opponent wins from a player, with a 95 % interval.
@@ -247,16 +247,18 @@ def local_response(
     For games of climbing bids, however many; where the game is small `exploit` tells it exactly.
     Half of the games are played in each seat, an odd number is rounded up.
 
+    seed: drawn from the system unless given; the result has it.
     progress: told which part is done, and of what.
 
     >>> from kibitz.games import load
-    >>> local_response(load("liars_dice", dice=(1, 1)), "honest", games=100).low > 0.2
+    >>> local_response(load("liars_dice", dice=(1, 1)), "honest", games=100, seed=0).low > 0.2
     True
     """
     if games < LEAST_GAMES:
         raise GameError(f"a lower bound takes {LEAST_GAMES} games or more, not {games}")
     climb, seated = Climb(game), player(who, game) if isinstance(who, str) else who
     climb.probe()
+    seed = fresh_seed() if seed is None else seed
     policy, each = policy_of(seated), -(-games // 2)
     means, errors = [], []
     for seat in range(2):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..batch import Batch
-from ..chance import streams
+from ..chance import fresh_seed, streams
 from ..game import Game, GameError
 from ..players import Compiled, Player, Sight, answers, player
 
@@ -157,7 +157,7 @@ def match(
     game: Game,
     *players: str | Player,
     games: int = 2000,
-    seed: int = 0,
+    seed: int | None = None,
     progress: Callable[[MatchResult], None] | None = None,
     kept: MutableMapping[Span, Chunk] | None = None,
 ) -> MatchResult:
@@ -166,14 +166,17 @@ def match(
     With fewer players than seats they are dealt round the table in order. The number of games is
     rounded up to whole groups. Chunks found in `kept` are not played again; new ones are put there.
 
+    seed: drawn from the system unless given; the result has it.
+
     >>> from kibitz.games import load
-    >>> match(load("liars_dice"), "honest", "random", games=400).win_rate > 0.9
+    >>> match(load("liars_dice"), "honest", "random", games=400, seed=1).win_rate > 0.9
     True
     """
     if games < 1:
         raise GameError(f"a match has at least one game, not {games}")
     if not 2 <= len(players) <= game.seats:
         raise GameError(f"{game.name} seats 2 to {game.seats} players, not {len(players)}")
+    seed = fresh_seed() if seed is None else seed
     seated = [player(p, game) if isinstance(p, str) else p for p in players]
     kept = {} if kept is None else kept
     groups = -(-games // game.seats)

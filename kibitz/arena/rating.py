@@ -1,111 +1,50 @@
-"""Results kept in one SQLite file, and the ratings they add up to.
+"""Matches that are kept in a file, and the ratings that they add up to.
 
-A match is saved chunk by chunk, each in its own transaction: a kill at any moment leaves a sound
-file, and the same match, asked for again, goes on where it stopped.
+The same match, asked for again, goes on where it stopped; `results` says what makes it the same.
 """
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Iterator, MutableMapping
-from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass
+import dataclasses
+import hashlib
+from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..game import Game, GameError
-from .match import Z95, Chunk, MatchResult, Span, match
+from ..chance import fresh_seed
+from ..game import Game
+from ..players import identity_of, player, spelled
+from .match import Z95, Chunk, MatchResult, match
+from .results import (
+    KeyedBy,
+    ResultsError,
+    SavedChunks,
+    SavedMatch,
+    opened_to_save,
+    saved_matches,
+)
 
-SCHEMA = """
-create table if not exists matches (
-    id integer primary key,
-    game text not null,
-    fingerprint text not null,
-    options text not null,
-    players text not null,
-    seed text not null,
-    unique (fingerprint, players, seed)
-);
-create table if not exists chunks (
-    match integer not null references matches (id),
-    first integer not null,
-    groups integer not null,
-    result text not null,
-    primary key (match, first)
-);
-"""
+__all__ = ["Rating", "ResultsError", "bradley_terry", "ratings", "saved_match"]
+
+Tally = dict[tuple[str, str], float]  # by keys of two players: points of the first
 
 
-class ResultsError(GameError):
-    """A file that is no file of results."""
+def saved_match(
+    path: Path | str, game: Game, *players: str, seed: int | None = None, **settings: Any
+) -> MatchResult:
+    """Like `match`, kept in a file; what the file has already is not played again.
 
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    if not path.parent.is_dir():
-        raise ResultsError(f"{path}: there is no folder {path.parent}")
-    try:
-        with closing(sqlite3.connect(path, timeout=30)) as db:
-            db.execute("pragma synchronous = full")
-            db.executescript(SCHEMA)
-            yield db
-    except sqlite3.Error as error:
-        raise ResultsError(f"{path} cannot be used as a file of results: {error}") from None
-
-
-class SavedChunks(MutableMapping[Span, Chunk]):
-    """The chunks of one match in a file, as the mapping that `match` keeps them in."""
-
-    def __init__(self, db: sqlite3.Connection, game: Game, players: list[str], seed: int) -> None:
-        self.db = db
-        told = (game.fingerprint, json.dumps(players), str(seed))
-        with db:
-            db.execute(
-                "insert or ignore into matches (game, options, fingerprint, players, seed) "
-                "values (?, ?, ?, ?, ?)",
-                (game.name, json.dumps(game.describe()["options"]), *told),
-            )
-        where = "fingerprint = ? and players = ? and seed = ?"
-        self.match = db.execute(f"select id from matches where {where}", told).fetchone()[0]
-
-    def __getitem__(self, span: Span) -> Chunk:
-        row = self.db.execute(
-            "select result from chunks where match = ? and first = ? and groups = ?",
-            (self.match, *span),
-        ).fetchone()
-        if row is None:
-            raise KeyError(span)
-        return Chunk(**json.loads(row[0]))
-
-    def __setitem__(self, span: Span, chunk: Chunk) -> None:
-        with self.db:  # a longer chunk takes the place of a shorter one, so no game counts twice
-            self.db.execute(
-                "insert into chunks values (?, ?, ?, ?) on conflict (match, first) do update set "
-                "groups = excluded.groups, result = excluded.result "
-                "where excluded.groups > chunks.groups",
-                (self.match, *span, json.dumps(asdict(chunk))),
-            )
-
-    def __delitem__(self, span: Span) -> None:
-        raise ResultsError("results are kept, not deleted")
-
-    def __iter__(self) -> Iterator[Span]:
-        rows = self.db.execute("select first, groups from chunks where match = ?", (self.match,))
-        return iter([(first, groups) for first, groups in rows])
-
-    def __len__(self) -> int:
-        return len(list(iter(self)))
-
-
-def saved_match(path: Path | str, game: Game, *players: str, **settings: Any) -> MatchResult:
-    """Like `match`, kept in a file; what the file has already is not played again."""
-    told = [name.strip().lower() for name in players]
-    with _opened(Path(path)) as db:
-        kept = SavedChunks(db, game, told, settings.get("seed", 0))
-        return match(game, *told, kept=kept, **settings)
+    seed: unless given, that of the same match in the file, or else one drawn from the system.
+    """
+    seated = [player(text, game) for text in players]
+    names, identities = [spelled(text) for text in players], [identity_of(who) for who in seated]
+    with opened_to_save(Path(path)) as db:
+        kept = SavedChunks(db, Path(path), game, names, identities, seed)
+        kept.seed = fresh_seed() if kept.seed is None else kept.seed
+        return match(game, *seated, seed=kept.seed, kept=kept, **settings)
 
 
 # Ratings ---------------------------------------------------------------------------------------
@@ -119,32 +58,56 @@ class Rating:
     elo: float
     error: float  # half the width of the 95 % interval
     games: float
+    keyed_by: KeyedBy = "identity"
 
 
 def ratings(path: Path | str, game: str | None = None) -> dict[str, list[Rating]]:
-    """Ratings by game (and options, where several were played), strongest first."""
-    if not Path(path).exists():
-        raise ResultsError(f"there is no file {path}; `kibitz match ... --save {path}` makes one")
-    tallies: dict[str, dict[tuple[str, str], float]] = {}
-    with _opened(Path(path)) as db:
-        rows = db.execute(
-            "select game, options, players, result from matches join chunks on match = id"
-        ).fetchall()
-    for name, options, players, result in rows:
-        if game in (None, name):
-            tally = tallies.setdefault(f"{name} {options}", {})
-            _count(tally, json.loads(players), Chunk(**json.loads(result)))
-    return {title: bradley_terry(tally) for title, tally in sorted(tallies.items())}
+    """Ratings by game (and options, where several were played), strongest first.
+
+    A player is who it is by its identity, and shown by the name it had last. Where two share a name
+    they are told apart by a hash.
+    """
+    tallies: dict[tuple[str, str], Tally] = {}  # by title and fingerprint
+    names: dict[str, tuple[str, KeyedBy]] = {}  # by key
+    for saved, chunk in saved_matches(Path(path)):
+        if game in (None, saved.game):
+            keys = _keys(saved)
+            names.update({k: (n, saved.keyed_by) for k, n in zip(keys, saved.players, strict=True)})
+            tally = tallies.setdefault((f"{saved.game} {saved.options}", saved.fingerprint), {})
+            _count(tally, keys, chunk)
+    editions = Counter(title for title, _ in tallies)
+    return {
+        title if editions[title] == 1 else f"{title}, rules {fingerprint}": _named(tally, names)
+        for (title, fingerprint), tally in sorted(tallies.items())
+    }
 
 
-def _count(tally: dict[tuple[str, str], float], players: list[str], chunk: Chunk) -> None:
+def _keys(saved: SavedMatch) -> list[str]:
+    """The players of a match, each as a text that nobody else has."""
+    return [f"{saved.keyed_by} {identity}" for identity in saved.identities]
+
+
+def _count(tally: Tally, players: list[str], chunk: Chunk) -> None:
     for i, a in enumerate(players):
         for j, b in enumerate(players):
             if a != b:
                 tally[a, b] = tally.get((a, b), 0.0) + chunk.points[i][j]
 
 
-def bradley_terry(points: dict[tuple[str, str], float]) -> list[Rating]:
+def _named(tally: Tally, names: dict[str, tuple[str, KeyedBy]]) -> list[Rating]:
+    """Ratings with names in place of keys."""
+    rated = bradley_terry(tally)
+    shared = Counter(names[row.player] for row in rated)
+    named = []
+    for row in rated:
+        name, keyed_by = names[row.player]
+        if shared[name, keyed_by] > 1:
+            name = f"{name} #{hashlib.sha256(row.player.encode()).hexdigest()[:6]}"
+        named.append(dataclasses.replace(row, player=name, keyed_by=keyed_by))
+    return named
+
+
+def bradley_terry(points: Tally) -> list[Rating]:
     """Ratings that make the results likeliest; a pair of half points keeps shut-outs finite."""
     names = sorted({name for pair in points for name in pair})
     won = np.zeros((len(names), len(names)))
@@ -169,4 +132,4 @@ def bradley_terry(points: dict[tuple[str, str], float]) -> list[Rating]:
         Rating(name, float(elo * strength[k]), float(elo * error[k]), float(played[k].sum()))
         for k, name in enumerate(names)
     ]
-    return sorted(rated, key=lambda each: -each.elo)
+    return sorted(rated, key=lambda row: -row.elo)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import numpy as np
 
 from ..batch import IllegalAction
-from ..chance import stream
+from ..chance import fresh_seed, stream
 from ..game import CHANCE, OVER, Game, GameError, NotationError
-from ..players import Player, Sight, answers
+from ..players import Player, Sight, answers, shortened
 
 HEADER = "kibitz record 1"
+FACTS = ("game", "options", "fingerprint", "seed")  # of a record, above its moves
+LONGEST_ACTION = 1000  # characters
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,8 @@ class Event:
 class Table:
     """A game being played.
 
+    seed: drawn from the system unless given.
+
     >>> from kibitz.games import load
     >>> table = Table(load("liars_dice"), seed=1)
     >>> table.play("3x6")
@@ -38,7 +43,8 @@ class Table:
     1
     """
 
-    def __init__(self, game: Game, *, seed: int = 0, index: int = 0) -> None:
+    def __init__(self, game: Game, *, seed: int | None = None, index: int = 0) -> None:
+        seed = fresh_seed() if seed is None else seed
         self.game, self.seed, self.index = game, seed, index
         self.events: list[Event] = []
         self._truth = game.fresh()
@@ -48,7 +54,7 @@ class Table:
 
     @property
     def turn(self) -> int:
-        """The seat to move, or OVER."""
+        """The seat to move, or OVER; CHANCE where a record ends within a deal."""
         return int(self.game.turn(self._truth))
 
     @property
@@ -68,7 +74,7 @@ class Table:
     @property
     def actions(self) -> list[int]:
         """The legal actions of the seat to move."""
-        return [] if self.over else self.game.legal(self._truth)
+        return [] if self.turn < 0 else self.game.legal(self._truth)
 
     @property
     def choices(self) -> list[str]:
@@ -89,8 +95,9 @@ class Table:
 
     def sight(self) -> Sight:
         """What the seat to move may know."""
-        if self.over:
-            raise GameError(f"{self.game.name}: the game is over, nobody is to move")
+        if self.turn < 0:
+            why = "the game is over" if self.over else "the record ends within a deal"
+            raise GameError(f"{self.game.name}: {why}, nobody is to move")
         return Sight(self.game, [self._truth], [self.turn], self._player_rngs)
 
     def ask(self, player: Player) -> int:
@@ -107,9 +114,11 @@ class Table:
         self._settle()
 
     def _read(self, action: int | str) -> int:
+        if self.turn < 0:
+            raise self._illegal(action, "")
         try:
             number = (
-                self.game.read_action(self._truth, action) if isinstance(action, str) else action
+                read_typed(self.game, self._truth, action) if isinstance(action, str) else action
             )
         except GameError as error:
             raise self._illegal(action, f" {error}") from None
@@ -118,11 +127,14 @@ class Table:
         return int(number)
 
     def _illegal(self, action: int | str, why: str) -> IllegalAction:
+        shown = shortened(repr(action))
         if self.over:
-            return IllegalAction(f"{self.game.name}: the game is over, {action!r} comes too late.")
+            return IllegalAction(f"{self.game.name}: the game is over, {shown} comes too late.")
+        if self.turn == CHANCE:
+            return IllegalAction(f"{self.game.name}: {shown} is not possible within a deal.")
         where = f"{self.game.name}, seat {self.turn}, ply {self.ply}"
         return IllegalAction(
-            f"{where}: {action!r} is not legal.{why}\nThere are: {', '.join(self.choices)}."
+            f"{where}: {shown} is not legal.{why}\nThere are: {', '.join(self.choices)}."
         )
 
     def _happen(self, seat: int, action: int) -> None:
@@ -159,61 +171,138 @@ class Table:
         Path(path).write_text(self.record(), encoding="utf-8")
 
 
-def table(game: Game, *, seed: int = 0) -> Table:
-    """Sit down to a game: the dice are thrown and the first seat is to move."""
+def read_typed(game: Game, s: Any, text: str) -> int:
+    """The action that a text names. Whatever a game's notation stumbles over is a `GameError`."""
+    if len(text) > LONGEST_ACTION:
+        raise NotationError(f"{shortened(text)!r} is too long for an action")
+    try:
+        return game.read_action(s, text)
+    except GameError:
+        raise
+    except (ValueError, ArithmeticError, LookupError):
+        raise NotationError(f"{shortened(text)!r} is not an action here") from None
+
+
+def table(game: Game, *, seed: int | None = None) -> Table:
+    """Sit down to a game: the dice are thrown and the first seat is to move.
+
+    seed: drawn from the system unless given.
+    """
     return Table(game, seed=seed)
+
+
+# Records -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Move:
+    """A move in a record: the number of its line, who moved (a seat or CHANCE), and what."""
+
+    line: int
+    seat: int
+    text: str
+
+
+def read_record(path: Path | str) -> str:
+    """The text of a record in a file."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise NotationError(f"{path} is no record: it is not UTF-8 text") from None
 
 
 def recorded_options(text: str) -> dict[str, Any]:
     """The options that a record was played with."""
-    told = _header(text).get("options", "{}")
+    header, _ = _parsed(text)
     try:
-        options = json.loads(told)
-    except json.JSONDecodeError:
-        raise NotationError(f"the record's options are not readable: {told!r}") from None
+        options = json.loads(header["options"])
+    except (ValueError, RecursionError):
+        options = None
+    if not isinstance(options, dict):
+        shown = shortened(header["options"])
+        raise NotationError(f"the record's options are not a JSON object: {shown!r}")
     return {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
 
 
 def replay(game: Game, text: str, ply: int | None = None) -> Table:
-    """The table of a record, as it stood before decision `ply` or at the end."""
-    told = _header(text)
-    if told.get("game") != game.name:
-        raise NotationError(f"this is a record of {told.get('game')!r}, not of {game.name!r}")
-    if told.get("fingerprint") != game.fingerprint:
-        raise NotationError(
-            f"{game.name} has changed since this record was written "
-            f"(fingerprint {told.get('fingerprint')}, now {game.fingerprint})"
-        )
+    """The table of a record, as it stood before decision `ply` or at the end.
+
+    A record may end within a deal; then it is the turn of CHANCE.
+    """
+    header, moves = _parsed(text)
+    _check_game(game, header)
+    decisions = sum(move.seat != CHANCE for move in moves)
+    if ply is not None and not 0 <= ply <= decisions:
+        raise NotationError(f"there is no ply {ply}; this record has the plies 0 to {decisions}")
     table = Table.__new__(Table)
-    table.game, table.seed, table.index = game, int(told.get("seed", 0)), 0
+    table.game, table.seed, table.index = game, int(header["seed"]), 0
     table.events, table._truth = [], game.fresh()
     table._rng = stream(table.seed, "table")
     table._player_rngs = np.array([stream(table.seed, "player")])
-    for number, line in enumerate(text.splitlines(), 1):
-        who, _, what = line.partition(":")
-        if who.strip() == "chance" or who.strip().isdigit():
-            if ply is not None and who.strip() != "chance" and table.ply == ply:
-                break
-            _redo(table, number, who.strip(), what.strip())
+    for move in moves:
+        if move.seat != CHANCE and table.ply == ply:
+            break
+        _redo(table, move)
     return table
 
 
-def _redo(table: Table, number: int, who: str, what: str) -> None:
-    seat = CHANCE if who == "chance" else int(who)
-    s = table._truth
-    if table.game.turn(s) != seat:
-        raise NotationError(f"line {number}: it is not {who}'s move at {table.text()!r}")
+def _check_game(game: Game, header: dict[str, str]) -> None:
+    if header["game"] != game.name:
+        shown = shortened(header["game"])
+        raise NotationError(f"this is a record of {shown!r}, not of {game.name!r}")
+    if header["fingerprint"] != game.fingerprint:
+        raise NotationError(
+            f"{game.name} has changed since this record was written "
+            f"(fingerprint {shortened(header['fingerprint'])}, now {game.fingerprint})"
+        )
+
+
+def _redo(table: Table, move: Move) -> None:
+    s, line = table._truth, f"line {move.line}"
+    if move.seat >= table.game.seats:
+        raise NotationError(f"{line}: {table.game.name} has no seat {move.seat}")
+    if table.game.turn(s) != move.seat:
+        who = "chance" if move.seat == CHANCE else move.seat
+        raise NotationError(f"{line}: it is not {who}'s move at {table.text()!r}")
     try:
-        action = table.game.read_action(s, what)
+        action = read_typed(table.game, s, move.text)
     except GameError as error:
-        raise NotationError(f"line {number}: {error}") from None
+        raise NotationError(f"{line}: {error}") from None
     if action not in table.game.moves(s):
-        raise NotationError(f"line {number}: {what!r} is not possible at {table.text()!r}")
-    table._happen(seat, action)
+        shown = shortened(move.text)
+        raise NotationError(f"{line}: {shown!r} is not possible at {table.text()!r}")
+    table._happen(move.seat, action)
 
 
-def _header(text: str) -> dict[str, str]:
-    if HEADER not in text.partition("\n")[0]:
+def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
+    """The facts at the head of a record, each of which stands once, and the moves below them."""
+    first, *lines = text.splitlines() or [""]
+    if HEADER not in first:
         raise NotationError(f"this is no record: it does not begin with '# {HEADER}'")
-    pairs = [line.partition(":") for line in text.splitlines() if ":" in line]
-    return {key.strip(): value.strip() for key, _, value in pairs}
+    header: dict[str, str] = {}
+    moves: list[Move] = []
+    for number, line in enumerate(lines, 2):
+        key, _, value = (part.strip() for part in line.partition(":"))
+        if not line.strip() or line.startswith("#"):
+            continue
+        if key in FACTS:
+            if key in header or moves:
+                raise NotationError(f"line {number}: '{key}:' stands once, above all moves")
+            header[key] = value
+        else:
+            moves.append(Move(number, _mover(number, key), value))
+    if missing := [key for key in FACTS if key not in header]:
+        raise NotationError(f"this record has no line '{missing[0]}:'")
+    if not re.fullmatch("[0-9]{1,99}", header["seed"]):
+        shown = shortened(header["seed"])
+        raise NotationError(f"the record's seed is a whole number, 0 or more, not {shown!r}")
+    return header, moves
+
+
+def _mover(line: int, text: str) -> int:
+    if text == "chance":
+        return CHANCE
+    if not re.fullmatch("[0-9]{1,4}", text):
+        shown = shortened(text)
+        raise NotationError(f"line {line}: a move begins with a seat or 'chance', not {shown!r}")
+    return int(text)

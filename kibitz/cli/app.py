@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
@@ -48,6 +49,15 @@ OptionTexts = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same result.")]
+DrawnSeed = Annotated[
+    int | None,
+    typer.Option(
+        "--seed",
+        min=0,
+        help="The same seed, the same result; drawn from the system unless given. "
+        "A small seed can be guessed by a player that wants to cheat.",
+    ),
+]
 Device = Annotated[
     Literal["cpu", "cuda"], typer.Option("--device", help="cuda takes a GPU in as well.")
 ]
@@ -61,12 +71,33 @@ def main() -> None:
         from ..game import GameError
 
         if isinstance(error, (GameError, OSError)):
-            told = escape(str(error))  # names in a file may look like markup
-            err.print(f"[red]kibitz:[/red] {told}", highlight=False, soft_wrap=True)
+            sentence = in_words(error) if isinstance(error, OSError) else str(error)
+            shown = escape(sentence)  # names in a file may look like markup
+            err.print(f"[red]kibitz:[/red] {shown}", highlight=False, soft_wrap=True)
             sys.exit(2)
         raise
     except KeyboardInterrupt:
         sys.exit(130)
+
+
+def in_words(error: OSError) -> str:
+    """What the system refused, and for which file, as a sentence."""
+    path = error.filename
+    if not isinstance(path, str):
+        return error.strerror or str(error)
+    match error:
+        case FileNotFoundError():
+            folder = Path(path).parent
+            return f"there is no {f'file {path}' if folder.is_dir() else f'folder {folder}'}"
+        case FileExistsError():
+            return f"there is a file {path} already"
+        case IsADirectoryError():
+            return f"{path} is a folder, not a file"
+        case NotADirectoryError():
+            return f"{path}: a part of this path is a file, not a folder"
+        case PermissionError():
+            return f"the system does not let you use {path}"
+    return f"{path}: {(error.strerror or str(error)).lower()}"
 
 
 def print_json(told: Any) -> None:

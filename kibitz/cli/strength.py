@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from .app import (
     Device,
+    DrawnSeed,
     GameName,
     Json,
     OptionTexts,
-    Seed,
     Watch,
     app,
     load_game,
@@ -38,9 +39,12 @@ def match_(
     option: OptionTexts = None,
     save: Annotated[
         Path | None,
-        typer.Option(help="Keep results in this SQLite file, and go on where it stopped."),
+        typer.Option(
+            help="Keep results in this SQLite file, and go on where it stopped: with the seed "
+            "of the same match in the file unless --seed says another."
+        ),
     ] = None,
-    seed: Seed = 0,
+    seed: DrawnSeed = None,
     as_json: Json = False,
 ) -> None:
     """Play a match over the same deals with seats exchanged; the win rate of the first player."""
@@ -50,7 +54,7 @@ def match_(
     game = load_game(name, option)
     with Watch(games, quiet=as_json) as moved:
         settings: dict[str, Any] = {"games": games, "seed": seed}
-        settings["progress"] = lambda now: moved(now.games, one_line(now))
+        settings["progress"] = lambda now: moved(now.games, escape(one_line(now)))
         if save is not None:
             result = saved_match(save, game, *players, **settings)
         else:
@@ -58,7 +62,8 @@ def match_(
     if as_json:
         print_json(result.as_json())
         return
-    out.print(f"{one_line(result)}; {result.games} games, {result.draws} draws", highlight=False)
+    counts = f"{result.games} games, {result.draws} draws, seed {result.seed}"
+    out.print(f"{one_line(result)}; {counts}", highlight=False, markup=False)
     seats = ", ".join(f"seat {k} {rate:.1%}" for k, rate in enumerate(result.by_seat))
     out.print(f"by seat: {seats}; mean score {result.mean_score:+.4f}", highlight=False)
 
@@ -84,11 +89,12 @@ def ratings(
         print_json({title: [vars(r) for r in rows] for title, rows in found.items()})
         return
     for title, rows in found.items():
-        grid = Grid(title=title, title_justify="left")
+        grid = Grid(title=escape(title), title_justify="left")
         for column in ("player", "Elo", "±", "games"):
             grid.add_column(column, justify="left" if column == "player" else "right")
         for r in rows:
-            grid.add_row(r.player, f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}")
+            name = f"{r.player} (by name)" if r.keyed_by == "name" else r.player
+            grid.add_row(escape(name), f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}")
         out.print(grid)
 
 
@@ -107,7 +113,7 @@ def exploit(
         int, typer.Option(min=0, help="A lower bound from so many games, for large games of bids.")
     ] = 0,
     device: Device = "cpu",
-    seed: Seed = 0,
+    seed: DrawnSeed = None,
     as_json: Json = False,
 ) -> None:
     """How much a perfect opponent wins from a player: exact or, for large games, at least."""
@@ -132,7 +138,7 @@ def exploit_exactly(game: Any, player: str, solve: int, device: str, as_json: bo
                 game,
                 player,
                 solve,
-                progress=lambda done, told: moved(int(100 * done), told),
+                progress=lambda done, told: moved(int(100 * done), escape(told)),
                 device=device,
             )
         except TooLarge as error:
@@ -148,25 +154,30 @@ def exploit_exactly(game: Any, player: str, solve: int, device: str, as_json: bo
         grid.add_row(f"seat {seat}", f"best response {best:+.5f}", f"self-play {value:+.5f}")
     out.print(grid)
     told = f"{result.player}: exploitability {result.response.exploitability:.5f} points a game"
-    out.print(f"{told} (NashConv {result.response.nash_conv:.5f})", highlight=False)
+    out.print(f"{told} (NashConv {result.response.nash_conv:.5f})", highlight=False, markup=False)
     if result.solved is not None:
         low, high = result.solved.bracket
         told = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"
         out.print(f"value of the game for seat 0 {told}", highlight=False)
 
 
-def exploit_locally(game: Any, player: str, games: int, seed: int, as_json: bool) -> None:
+def exploit_locally(game: Any, player: str, games: int, seed: int | None, as_json: bool) -> None:
     from ..arena.local_response import local_response
 
     with Watch(games, quiet=as_json) as moved:
         result = local_response(
-            game, player, games, seed, progress=lambda done, told: moved(int(games * done), told)
+            game,
+            player,
+            games,
+            seed,
+            progress=lambda done, told: moved(int(games * done), escape(told)),
         )
     if as_json:
         print_json(result.as_json())
         return
     seats = ", ".join(f"seat {k} {got:+.4f}" for k, got in enumerate(result.by_seat))
     sure = f"95 % interval {result.low:.4f} to {result.high:.4f}"
-    told = f"{result.player}: exploitability at least {result.lower_bound:.4f} points a game"
-    out.print(f"{told} ({sure}); {result.games} games", highlight=False)
+    bound = f"{result.player}: exploitability at least {result.lower_bound:.4f} points a game"
+    counts = f"{result.games} games, seed {result.seed}"
+    out.print(f"{bound} ({sure}); {counts}", highlight=False, markup=False)
     out.print(f"the responder by seat: {seats}", highlight=False)

@@ -6,10 +6,12 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table as Grid
 
 from .app import (
     Device,
+    DrawnSeed,
     GameName,
     Json,
     OptionTexts,
@@ -47,7 +49,7 @@ def games(
         return
     grid = Grid.grid(padding=(0, 2))
     for each, told in listed.items():
-        grid.add_row(f"[bold]{each}[/bold]", told.partition(": ")[2] or told)
+        grid.add_row(f"[bold]{each}[/bold]", escape(told.partition(": ")[2] or told))
     out.print(grid)
 
 
@@ -70,11 +72,12 @@ def _tell_game(name: str, as_json: bool) -> None:
     grid = Grid.grid(padding=(0, 2))
     for option, default in told["options"].items():
         shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default).lower()
-        grid.add_row(f"  {option}={shown}", type(game.options).help(option))
+        grid.add_row(escape(f"  {option}={shown}"), escape(type(game.options).help(option)))
     out.print(grid)
     if game.presets:
-        out.print("[bold]Presets[/bold] (--option preset=NAME): " + ", ".join(game.presets))
-    out.print("[bold]Players[/bold]: " + ", ".join(told["players"]))
+        presets = escape(", ".join(game.presets))
+        out.print(f"[bold]Presets[/bold] (--option preset=NAME): {presets}")
+    out.print("[bold]Players[/bold]: " + escape(", ".join(told["players"])))
 
 
 # Proof ------------------------------------------------------------------------------------------
@@ -145,13 +148,10 @@ def play(
     save: Annotated[
         Path | None, typer.Option(help="Write the record of the game to this file.")
     ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Deals to repeat; random otherwise.")
-    ] = None,
+    seed: DrawnSeed = None,
 ) -> None:
     """Play a game in the terminal against players of your choice."""
-    import secrets
-
+    from ..chance import fresh_seed
     from ..games import rulebook
     from ..players import player
     from ..terminal import LeftTheTable, Person, play_game
@@ -163,19 +163,26 @@ def play(
         raise typer.BadParameter(
             f"{game.name} needs {game.seats - 1} other players, not {len(others)}"
         )
+    if save is not None and (save.is_dir() or not save.parent.is_dir()):
+        raise typer.BadParameter(f"--save {save}: that is no file in a folder that there is")
     person = Person(out, player(hint or strongest, game), rulebook(name), out.input)
+    seed = fresh_seed() if seed is None else seed
     try:
-        tables = play_game(
-            game, person, others, seat, secrets.randbits(32) if seed is None else seed
-        )
+        tables = play_game(game, person, others, seat, seed)
     except LeftTheTable:
-        out.print("You left the table.")
+        out.print(f"You left the table. The same deals again: --seed {seed}", highlight=False)
         return
-    for k, table in enumerate(tables if save else []):
-        assert save is not None
+    out.print(f"The same deals again: --seed {seed}", highlight=False)
+    if save is not None:
+        _save_records(name, tables, save)
+
+
+def _save_records(name: str, tables: list[Any], save: Path) -> None:
+    """Write one file a table: a match of rounds has several."""
+    for k, table in enumerate(tables):
         file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
         table.save(file)
-        out.print(f"Saved: kibitz replay {name} {file}", highlight=False)
+        out.print(f"Saved: kibitz replay {name} {file}", highlight=False, markup=False)
 
 
 @app.command(epilog="Example: kibitz replay liars_dice game.txt --ply 3")
@@ -186,24 +193,28 @@ def replay(
     as_json: Json = False,
 ) -> None:
     """Show a recorded game, or the position before one of its decisions."""
-    from ..arena.table import recorded_options, replay
+    from ..arena.table import read_record, recorded_options, replay
     from ..games import load
 
-    text = file.read_text(encoding="utf-8")
-    table = replay(load(name, **recorded_options(text)), text, ply)
+    text, game = read_record(file), load(name)
+    options = type(game.options).read(recorded_options(text))
+    table = replay(game.under(options), text, ply)
     if as_json:
         events = [{"seat": e.seat, "action": e.action, "text": e.text} for e in table.events]
-        told = {"position": table.text(), "turn": table.turn, "events": events}
-        print_json(
-            {**told, "choices": table.choices, "scores": table.scores if table.over else None}
-        )
+        position = {"seed": table.seed, "position": table.text(), "turn": table.turn}
+        scores = table.scores if table.over else None
+        print_json({**position, "events": events, "choices": table.choices, "scores": scores})
         return
     for event in table.events:
         who = "chance" if event.seat < 0 else f"seat {event.seat}"
-        out.print(f"{who:>7}  {event.text}", highlight=False)
-    out.print(f"\n{table.text()}", highlight=False)
-    out.print(
-        f"scores {table.scores}"
-        if table.over
-        else f"seat {table.turn} to move: {', '.join(table.choices)}"
-    )
+        out.print(f"{who:>7}  {event.text}", highlight=False, markup=False)
+    out.print(f"\n{table.text()}", highlight=False, markup=False)
+    out.print(_whose_turn(table), markup=False)
+
+
+def _whose_turn(table: Any) -> str:
+    if table.over:
+        return f"scores {table.scores}"
+    if table.turn < 0:
+        return "the record ends within a deal: chance is next"
+    return f"seat {table.turn} to move: {', '.join(table.choices)}"

@@ -69,14 +69,26 @@ def module(name: str | Path) -> ModuleType:
     return importlib.import_module(f"{__name__}.{told}")
 
 
+def _file_of(path: Path) -> Path:
+    """The file to import for a game's file or folder."""
+    from ..game import GameError
+
+    file = path / "__init__.py" if path.is_dir() else path
+    if path.is_dir() and not file.is_file():
+        raise GameError(f"{path} is no game: a game's folder has a file __init__.py")
+    if not file.is_file():
+        raise GameError(f"there is no game file {str(path)!r}")
+    if file.suffix != ".py":
+        raise GameError(f"{path} is no game: a game is a Python file, its name ends in .py")
+    return file
+
+
 def _outside(path: Path) -> ModuleType:
     """Import a game from a file or folder that is not in the package, anew when it has changed."""
     from ..compiled import adopt, digest
     from ..game import GameError
 
-    file = path / "__init__.py" if path.is_dir() else path
-    if not file.is_file():
-        raise GameError(f"there is no game file {str(path)!r}")
+    file = _file_of(path)
     sources = sorted(path.rglob("*.py")) if path.is_dir() else [path]
     edition = digest(sources, str(path.resolve()))
     name = f"kibitz_outside_{edition}_{path.stem}"
@@ -92,11 +104,12 @@ def _outside(path: Path) -> ModuleType:
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         spec.loader.exec_module(made)
-    except Exception as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a file may raise those two, too
         del sys.modules[name]
         if isinstance(error, GameError):
             raise
-        raise GameError(f"{path}: {type(error).__name__}: {error}") from error
+        why = " ".join(f"{type(error).__name__}: {error}".split())
+        raise GameError(f"{path} cannot be imported: {why}") from error
     finally:
         sys.dont_write_bytecode = before
     return made

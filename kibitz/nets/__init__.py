@@ -6,6 +6,8 @@ import dataclasses
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -59,34 +61,107 @@ def save_net(path: str | Path, net: nn.Module, about: dict[str, Any]) -> None:
 
 
 def load_net(path: str | Path) -> tuple[Any, dict[str, Any]]:
-    """The network in a file of `save_net`, set to evaluate and on the CPU, and its `about`."""
-    told, tensors = read(path)
-    if told.get("format") != FORMAT:
-        raise NetError(f"{path} holds weights, but kibitz did not save them: {FORMAT!r} is missing")
-    if told.get("net") not in NETS:
-        raise NetError(f"{path} holds a net of the kind {told.get('net')!r}; we know {[*NETS]}")
-    if told.pop("sha256", None) != digest(told, tensors):
+    """The network in a file of `save_net`, set to evaluate and on the CPU, and its `about`.
+
+    Weights are read only after the configuration and the shapes in the file have been found to
+    agree: a small file cannot ask for a large network. The network's `sha256` is the hash of
+    everything in the file.
+    """
+    facts, parts = read_header(path)
+    kind, config, about = _described(path, facts)
+    _check_shapes(path, kind, config, parts)
+    _, tensors = read(path)
+    sha256 = facts.pop("sha256", None)
+    if sha256 != digest(facts, tensors):
         raise NetError(f"{path} is damaged: its contents are not what was saved")
-    config_type, net_type = NETS[told["net"]]
-    try:
-        net = net_type(config_type(**as_tuples(json.loads(told["config"]))))
-        net.to(next((t.dtype for t in tensors.values()), None)).load_state_dict(tensors)
-        about: dict[str, Any] = json.loads(told["about"])
-    except (TypeError, ValueError, RuntimeError) as error:
-        why = " ".join(str(error).split())
-        raise NetError(f"{path} does not fit this version of kibitz: {why}") from error
+    for name, tensor in tensors.items():
+        if not torch.isfinite(tensor).all():
+            raise NetError(f"{path}: the weights {name!r} are not all finite")
+    net = NETS[kind][1](config)
+    net.to(next((tensor.dtype for tensor in tensors.values()), None)).load_state_dict(tensors)
+    net.sha256 = sha256
     return net.eval(), about
+
+
+def _described(path: str | Path, facts: dict[str, str]) -> tuple[str, Any, dict[str, Any]]:
+    """Kind, configuration and `about` of a file, from its metadata."""
+    if facts.get("format") != FORMAT:
+        raise NetError(f"{path} holds weights, but kibitz did not save them: {FORMAT!r} is missing")
+    if facts.get("net") not in NETS:
+        raise NetError(f"{path} holds a net of the kind {facts.get('net')!r}; we know {[*NETS]}")
+    fields, about = _json_object(path, facts, "config"), _json_object(path, facts, "about")
+    try:
+        return facts["net"], NETS[facts["net"]][0](**as_tuples(fields)), about
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _unfit(path, str(error)) from error
+
+
+def _json_object(path: str | Path, facts: dict[str, str], name: str) -> dict[str, Any]:
+    """A part of the metadata that has to be a JSON object."""
+    if name not in facts:
+        raise _unfit(path, f"its metadata has no {name!r}")
+    try:
+        value = json.loads(facts[name])
+    except (ValueError, RecursionError):
+        raise _unfit(path, f"its {name!r} is not JSON") from None
+    if not isinstance(value, dict):
+        raise _unfit(path, f"its {name!r} is not a JSON object")
+    return value
+
+
+def _check_shapes(path: str | Path, kind: str, config: Any, parts: dict[str, Part]) -> None:
+    """Compare the file with the network that its configuration describes, without building it."""
+    try:
+        with torch.device("meta"):  # shapes without memory behind them
+            wanted = NETS[kind][1](config).state_dict()
+    except (KeyError, RuntimeError) as error:
+        raise _unfit(path, str(error)) from error
+    if kinds := {dtype for dtype, _ in parts.values()} - {*FLOATS}:
+        raise NetError(f"{path}: its weights are {', '.join(sorted(kinds))}, not floating point")
+    if len({dtype for dtype, _ in parts.values()}) > 1:
+        raise NetError(f"{path}: its weights are of different types")
+    if odd := sorted(wanted.keys() ^ parts.keys()):
+        lacks = "lacks" if odd[0] in wanted else "has"
+        raise _unfit(path, f"it {lacks} weights {odd[0]!r}")
+    for name, (_, shape) in parts.items():
+        if shape != [*wanted[name].shape]:
+            raise _unfit(path, f"{name!r} is {shape}, not {[*wanted[name].shape]}")
+
+
+def _unfit(path: str | Path, why: str) -> NetError:
+    return NetError(f"{path} does not fit this version of kibitz: {' '.join(why.split())}")
+
+
+Part = tuple[str, list[int]]  # the type and the shape of a tensor
+FLOATS = ("F16", "BF16", "F32", "F64")
+
+
+def read_header(path: str | Path) -> tuple[dict[str, str], dict[str, Part]]:
+    """Metadata, and type and shape of each tensor, of a safetensors file. Reads no weights."""
+    with _opened(path) as file:
+        parts = {name: file.get_slice(name) for name in sorted(file.keys())}
+        return file.metadata() or {}, {
+            name: (part.get_dtype(), part.get_shape()) for name, part in parts.items()
+        }
 
 
 def read(path: str | Path) -> tuple[dict[str, str], dict[str, Tensor]]:
     """Metadata and tensors of a safetensors file."""
+    with _opened(path) as file:
+        return file.metadata() or {}, {name: file.get_tensor(name) for name in sorted(file.keys())}
+
+
+@contextmanager
+def _opened(path: str | Path) -> Iterator[Any]:
+    if Path(path).is_dir():
+        raise NetError(f"{path} cannot be read: it is a folder")
     try:
         with safetensors.safe_open(path, framework="pt") as file:
-            return file.metadata() or {}, {
-                name: file.get_tensor(name) for name in sorted(file.keys())
-            }
+            yield file
     except OSError as error:
-        raise NetError(f"{path} cannot be read: {error.strerror or error}") from error
+        missing = not Path(path).exists()
+        why = "there is no such file" if missing else error.strerror or error
+        raise NetError(f"{path} cannot be read: {why}") from error
     except safetensors.SafetensorError as error:
         why = str(error).rpartition("header: ")[2]
         raise NetError(f"{path} is no safetensors file, or is not all there: {why}") from error

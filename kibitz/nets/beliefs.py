@@ -20,6 +20,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from .bounds import LAYERS, NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
+
 
 @dataclass(frozen=True)
 class BeliefConfig:
@@ -34,6 +36,14 @@ class BeliefConfig:
     """Hidden layers."""
     rank: int = 32
     """In how many ways hands can differ in what they should do."""
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "sets", NUMBERS)
+        if len(set(self.sets)) < len(self.sets):
+            raise ConfigError(f"sets={self.sets}: no two sets have the same number of hands")
+        check_whole(self, NUMBERS, "actions")
+        check_whole(self, WIDTH, "width", "rank")
+        check_whole(self, LAYERS, "depth", least=0)
 
 
 class BeliefNet(nn.Module):

@@ -25,6 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from ..game import GameError
+from .bounds import NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
 
 ROWS = 512  # rows a call, always: an answer does not depend on who else asks
 GPU_ROWS = 32768  # enough that the GPU works longer on a call than the CPU needs to ask for it
@@ -47,10 +48,11 @@ class ValueConfig:
     """Widths of the layers before the last."""
 
     def __post_init__(self) -> None:
-        if self.priv < 3 or self.pub < 4 or self.pub % 2:
-            raise GameError(f"priv={self.priv} pub={self.pub}: no hand, or no two halves")
-        if min(self.hidden, default=0) < 1:
-            raise GameError(f"hidden={self.hidden}: there is one layer or more, and none is empty")
+        check_whole(self, NUMBERS, "priv", least=3)
+        check_whole(self, NUMBERS, "pub", least=4)
+        if self.pub % 2:
+            raise ConfigError(f"pub={self.pub}: a history has two halves of one size")
+        check_sizes(self, "hidden")
 
     @property
     def view_size(self) -> int:
@@ -72,8 +74,7 @@ class CompBilinConfig(ValueConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.interaction < 1:
-            raise GameError(f"interaction={self.interaction}: a hand needs a number at least")
+        check_whole(self, WIDTH, "interaction")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ class ConcatConfig(ValueConfig):
 
 class ValueNet(nn.Module):
     """What the three networks have in common: hidden layers and one number in the end."""
+
+    sha256 = ""  # of the file that it was read from
 
     def __init__(self, config: ValueConfig, widths: Sequence[int]) -> None:
         super().__init__()

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from .bounds import LAYERS, check_flags, check_heads, check_share, check_whole
 from .zones import CACHED, Head, Heads, ZoneLayer, initialise
 
 CHANNELS, PLACES = 300, 128
@@ -64,8 +65,9 @@ class SlotConfig:
     """Whether the final margin is predicted too: a signal to learn from, not to play by."""
 
     def __post_init__(self) -> None:
-        if not 1 <= self.slots <= PLACES:
-            raise ValueError(f"slots={self.slots}: a view has from 1 to {PLACES}")
+        check_whole(self, PLACES, "slots")
+        check_share(self, "dropout")
+        check_flags(self, "margin_head")
 
     @property
     def view_size(self) -> int:
@@ -132,8 +134,8 @@ class CardSetConfig(SlotConfig):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.width % self.attention_heads:
-            raise ValueError(f"width={self.width} is no multiple of {self.attention_heads} heads")
+        check_heads(self)
+        check_whole(self, LAYERS, "layers")
 
 
 class CardSetNet(SlotNet):

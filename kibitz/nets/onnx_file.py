@@ -10,6 +10,7 @@ again. The numbers below are those of `onnx.proto`.
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 import os
@@ -25,6 +26,7 @@ from torch import nn
 
 from . import NetError, write
 from .bilinear import CompBilinConfig, NetCompBilin
+from .bounds import ConfigError
 
 IR_VERSION, OPSET = 7, 9  # as in the published networks
 OLDEST_OPSET, NEWEST_OPSET = 7, 28  # between these no operator used here has changed its meaning
@@ -143,8 +145,10 @@ def load_onnx(path: str | Path) -> tuple[NetCompBilin, dict[str, Any]]:
     in `model_45_joker.onnx`.
     """
     try:
-        model = fields(_contents(path))
+        contents = _contents(path)
+        model = fields(contents)
         net = _net(model)
+        net.sha256 = hashlib.sha256(contents).hexdigest()
         return net, _told(model, Path(path).stem, net.config)
     except Malformed as error:
         # Names in a file can be of any length, and can hold codes that terminals obey.
@@ -177,7 +181,11 @@ def _net(model: Fields) -> NetCompBilin:
     priv, pub, *layers = graph.chain()
     graph.check_shapes(len(priv[0]), len(pub[0]))
     widths = [len(bias) for _, bias in layers[:-1]]
-    net = NetCompBilin(CompBilinConfig(len(priv[0]), len(pub[0]), tuple(widths), len(priv[1])))
+    try:
+        config = CompBilinConfig(len(priv[0]), len(pub[0]), tuple(widths), len(priv[1]))
+    except ConfigError as error:
+        raise Malformed(str(error)) from None
+    net = NetCompBilin(config)
     parts = (net.priv, net.pub, *net.layers, net.value)
     for part, (weight, bias) in zip(parts, (priv, pub, *layers), strict=True):
         assert isinstance(part, nn.Linear)

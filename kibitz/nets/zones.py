@@ -14,11 +14,25 @@ empty: nobody attends to it and no mean counts it, so the rest of such a row doe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+
+from .bounds import (
+    ENTRIES,
+    LAYERS,
+    NUMBERS,
+    WIDTH,
+    ConfigError,
+    check_flags,
+    check_heads,
+    check_names,
+    check_share,
+    check_whole,
+    wrong,
+)
 
 if TYPE_CHECKING:
     from .fused import FusedZones
@@ -26,6 +40,9 @@ if TYPE_CHECKING:
 AHEAD = 2  # numbers of an open card before its species: present, owner
 BEHIND = 3  # and after it: strength, points, place
 FACE_DOWN = 3  # numbers of a card whose face is hidden
+MOST_ROWS = 256  # of a zone: positions are made for each
+MOST_SEATS = 64
+MOST_LAYERS = 256  # over all zones: every one is a dozen objects before a number is read
 CACHED = 64  # views at a time whose activations stay in a core's cache; 32 to 128 are alike
 
 
@@ -67,19 +84,34 @@ class ZoneConfig:
     """Whether the final margin is predicted too: a signal to learn from, not to play by."""
 
     def __post_init__(self) -> None:
+        self._check_zones()
+        check_whole(self, NUMBERS, "scalars", "species", "actions")
+        if type(self.seats) is not int or not 2 <= self.seats <= MOST_SEATS:
+            raise wrong(self, "seats", f"two seats or more, up to {MOST_SEATS}")
+        check_heads(self)
+        if self.width % 2:
+            raise ConfigError(f"width={self.width} is odd; sines and cosines come in pairs")
+        check_whole(self, WIDTH, "embedding")
+        check_whole(self, LAYERS, "layers")
+        if self.layers * (len(self.zones) + 1) > MOST_LAYERS:
+            raise wrong(self, "layers", f"at most {MOST_LAYERS} over all zones together")
+        check_share(self, "dropout")
+        check_flags(self, "zone_positions", "deep_value", "margin_head")
+
+    def _check_zones(self) -> None:
+        listed = isinstance(self.zones, tuple) and 1 <= len(self.zones) <= ENTRIES
+        if not listed or not all(_is_zone(zone) for zone in self.zones):
+            wanted = f"1 to {ENTRIES} zones, each a name and one row or more, up to {MOST_ROWS}"
+            raise wrong(self, "zones", wanted)
+        check_names(self, "ordered")
+        check_names(self, "piles")
         names = [name for name, _ in self.zones]
         if len({*names, "opponents"}) <= len(names):
-            raise ValueError(f"zones={self.zones}: every zone needs a name of its own")
+            raise ConfigError(f"zones={self.zones}: every zone needs a name of its own")
         if strangers := {*self.ordered, *self.piles} - {*names}:
-            raise ValueError(f"there is no zone {', '.join(sorted(strangers))} in {self.zones}")
-        if min(self.opponents, self.layers, *(rows for _, rows in self.zones)) < 1:
-            raise ValueError(f"a zone has one row and one layer or more: {self}")
-        if self.width % 2 or self.width % self.attention_heads:
-            raise ValueError(
-                f"width={self.width} is odd or no multiple of {self.attention_heads} heads"
-            )
-        if self.seats < 2:
-            raise ValueError(f"seats={self.seats}: a value compares two seats or more")
+            raise ConfigError(f"there is no zone {', '.join(sorted(strangers))} in {self.zones}")
+        if type(self.opponents) is not int or not 1 <= self.opponents <= MOST_ROWS:
+            raise wrong(self, "opponents", f"one row or more, up to {MOST_ROWS}")
 
     @property
     def sizes(self) -> list[int]:
@@ -91,6 +123,15 @@ class ZoneConfig:
     def view_size(self) -> int:
         """Numbers of a view."""
         return sum(self.sizes)
+
+
+def _is_zone(zone: Any) -> bool:
+    """Whether it is a name that torch takes for a part of a network, and a number of rows."""
+    if not isinstance(zone, tuple) or len(zone) != 2:
+        return False
+    name, rows = zone
+    named = isinstance(name, str) and name.isidentifier()
+    return named and type(rows) is int and 1 <= rows <= MOST_ROWS
 
 
 LARGE = ZoneConfig(width=256, attention_heads=8, layers=4, embedding=64)

@@ -118,10 +118,12 @@ def strategy(told: Mapping[str, Any]) -> Planned:
     plan = np.zeros(1, PLAN)
     for name in PLAN.names or ():
         plan[name] = NONE
-    buy, plays = told["buy"], told["play"]
-    if len(buy) > MOST_ENTRIES - 1 or len(plays) > MOST_PLAYS - 1:
-        raise GameError(f"a strategy has up to {MOST_ENTRIES - 1} cards to buy, not {len(buy)}")
-    for i, (card, *conditions) in enumerate(buy):
+    buy = _cards_to("buy", told, MOST_ENTRIES - 1)
+    plays = _cards_to("play", told, MOST_PLAYS - 1)
+    for i, entry in enumerate(buy):
+        if not isinstance(entry, (list, tuple)) or not entry:
+            raise GameError(f"{entry!r} is not a list of a card and its conditions")
+        card, *conditions = entry
         plan["cards"][0, i] = _id(card)
         if len(conditions) > MOST_CONDITIONS:
             raise GameError(f"{card} has more than {MOST_CONDITIONS} conditions")
@@ -134,18 +136,35 @@ def strategy(told: Mapping[str, Any]) -> Planned:
 
 def read_strategies(path: str | Path) -> dict[str, Planned]:
     """The strategies of a JSON file, by name in lower case."""
-    told = json.loads(Path(path).read_text(encoding="utf-8"))
-    return {name.lower(): strategy(each) for name, each in told["strategies"].items()}
+    try:
+        told = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError):
+        raise GameError(f"{path} is no JSON file") from None
+    listed = told.get("strategies") if isinstance(told, dict) else None
+    if not isinstance(listed, dict):
+        raise GameError(f"{path} has no object 'strategies': names, and what to buy and play")
+    return {name.lower(): strategy(each) for name, each in listed.items()}
 
 
-def _id(name: str) -> int:
-    if name.lower() not in IDS_BY_NAME:
+def _cards_to(name: str, lists: Any, most: int) -> Sequence[Any]:
+    """The list of a strategy that is called `name`, once it is one and not too long."""
+    cards = lists.get(name) if isinstance(lists, Mapping) else None
+    if not isinstance(cards, (list, tuple)):
+        raise GameError(f"a strategy has a list of cards to {name}, not {cards!r}")
+    if len(cards) > most:
+        raise GameError(f"a strategy has up to {most} cards to {name}, not {len(cards)}")
+    return cards
+
+
+def _id(name: Any) -> int:
+    if not isinstance(name, str) or name.lower() not in IDS_BY_NAME:
         raise GameError(f"there is no card {name!r}")
     return IDS_BY_NAME[name.lower()]
 
 
-def _condition(text: str) -> Sequence[int]:
-    parts = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", text.replace(" ", ""))
+def _condition(text: Any) -> Sequence[int]:
+    without_blanks = text.replace(" ", "") if isinstance(text, str) else ""
+    parts = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", without_blanks)
     if parts is None:
         raise GameError(f"{text!r} is no condition; one is such as own:Smithy<1 or P<=4")
     return SIGNS[parts[2]], *_term(parts[1]), *_term(parts[3])
