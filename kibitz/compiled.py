@@ -36,7 +36,7 @@ GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everythi
 ROOMS: dict[str, tuple[str, ...]] = {
     "games": (),
     "search": ("search",),
-    "bench": ("bench.py",),
+    "bench": ("bench",),
 }
 NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
 

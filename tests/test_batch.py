@@ -349,21 +349,34 @@ def test_views_into_another_shape_are_refused(shape, kind):
         batch.observe(np.zeros(SIZE, np.int64), torch.zeros(shape, dtype=kind))
 
 
-def test_a_contest_is_what_the_players_would_do_move_by_move():
-    game = games.load("liars_dice")
-    sides = np.tile([[0, 1], [1, 0]], (50, 1))
-    quick, slow = (Batch(game, 100, seed=3) for _ in range(2))
-    one, other = (chance.streams(3, "player", 100) for _ in range(2))
+@pytest.mark.parametrize(
+    ("name", "players"),
+    [
+        ("liars_dice", ("threshold", "honest")),
+        ("beasty_bar", ("greedy", "outcome")),
+        ("dominion", ("bmu", "smithy1")),
+    ],
+)
+def test_a_contest_is_what_the_players_choose_on_redealt_copies(name, players):
+    """Move by move: a copy of every table is re-dealt for the seat to move, which then chooses."""
+    game, rows = games.load(name), np.arange(20)
+    sides = np.tile([[0, 1], [1, 0]], (10, 1))
+    quick, slow = (Batch(game, 20, seed=3) for _ in range(2))
+    one, other = (chance.streams(3, "player", 40).reshape(20, 2) for _ in range(2))
     quick.start()
-    quick.contest("random", "honest", sides, one)
+    quick.contest(*players, sides, one)
     slow.start()
     slow.settle()
     while ((turns := slow.turns()) >= 0).any():
-        side = np.where(turns >= 0, sides[np.arange(100), turns], -1)
-        chosen = np.full(100, -1)
-        for k, name in enumerate(("random", "honest")):
-            mine = slow.choose(name, np.where(side == k, turns, -1), other)
-            chosen = np.where(side == k, mine, chosen)
+        chosen = np.full(20, -1)
+        for k, player in enumerate(players):
+            asked = rows[(turns >= 0) & (sides[rows, turns] == k)]
+            if asked.size:
+                own = other[asked, k]
+                copies = Batch.of(game, slow.states[asked], own)
+                copies.redeal(turns[asked], own)
+                chosen[asked] = copies.choose(player, turns[asked], own)
+                other[asked, k] = own
         slow.play(chosen)
         slow.settle()
     assert quick.states.tobytes() == slow.states.tobytes()
@@ -373,9 +386,44 @@ def test_a_contest_is_what_the_players_would_do_move_by_move():
 
 def test_a_contest_needs_to_know_who_sits_where():
     batch = Batch(games.load("liars_dice"), 10)
-    with pytest.raises(GameError, match=r"by game and seat \[10, 2\], not \[10\]"):
-        batch.contest("random", "honest", np.zeros(10, np.int64), chance.streams(1, "player", 10))
+    own, sides = chance.streams(1, "player", 20).reshape(10, 2), np.zeros((10, 2), np.int64)
+    with pytest.raises(GameError, match=r"integers \[10, 2\] by game and seat, not \[10\]"):
+        batch.contest("random", "honest", np.zeros(10, np.int64), own)
+    with pytest.raises(GameError, match="0 for the one player and 1 for the other"):
+        batch.contest("random", "honest", sides + 2, own)
+    with pytest.raises(GameError, match=r"two players need streams \[10, 2\], not \[10\]"):
+        batch.contest("random", "honest", sides, own[:, 0])
     with pytest.raises(GameError, match="no compiled player 'nobody'"):
-        batch.contest(
-            "random", "nobody", np.zeros((10, 2), np.int64), chance.streams(1, "player", 10)
-        )
+        batch.contest("random", "nobody", sides, own)
+
+
+# The border --------------------------------------------------------------------------------------
+
+
+def test_states_of_another_game_are_refused():
+    states = Batch(games.load("liars_dice"), 4).states
+    with pytest.raises(GameError, match="not states of kuhn"):
+        Batch.of(games.load("kuhn"), states, chance.streams(1, "table", 4))
+    with pytest.raises(GameError, match="not states of kuhn"):
+        Batch.of(games.load("kuhn"), np.zeros(4, np.int64), chance.streams(1, "table", 4))
+
+
+@pytest.mark.parametrize("streams", [3, 5])
+def test_streams_of_another_number_are_refused(streams):
+    game = games.load("kuhn")
+    with pytest.raises(GameError, match=rf"one a game: \[4\], not \[{streams}\]"):
+        Batch.of(game, Batch(game, 4).states, chance.streams(1, "table", streams))
+
+
+def test_states_that_are_not_side_by_side_are_refused():
+    game = games.load("kuhn")
+    with pytest.raises(GameError, match="side by side"):
+        Batch.of(game, Batch(game, 8).states[::2], chance.streams(1, "table", 4))
+    with pytest.raises(GameError, match="a list of one or more"):
+        Batch.of(game, Batch(game, 8).states[:0], chance.streams(1, "table", 0))
+
+
+@pytest.mark.parametrize("size", [0, -1, 2.5, True, "8"])
+def test_a_batch_has_a_whole_number_of_games(size):
+    with pytest.raises(GameError, match="at least 1"):
+        Batch(games.load("kuhn"), size)

@@ -458,9 +458,10 @@ SCORE_OF_CLUB_COIN = """
 import numpy as np
 from club.coin import GAME
 from kibitz.batch import Batch
+from kibitz.chance import streams
 states = np.zeros(1, GAME.state)
 states["stake"], states["face"] = 2, [0, 1]
-print(Batch.of(GAME, states, None).scores()[0, 0])
+print(Batch.of(GAME, states, streams(1, 'table', 1)).scores()[0, 0])
 """
 
 

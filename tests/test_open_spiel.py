@@ -208,10 +208,10 @@ def test_strings_are_equal_exactly_where_a_seat_cannot_tell_histories_apart():
     assert len(truth_of) == 2 * 3 * (64 + 63)
 
 
-def test_an_action_is_told_by_number_to_its_seat_and_by_seat_and_label_to_others():
+def test_an_action_is_its_number_to_its_seat_and_news_to_others():
     state = after(open_spiel.game("kuhn"), 0, 2, 1)
     told = [state.information_state_string(seat).split()[-1] for seat in range(2)]
-    assert told[0].startswith("1.") and told[1].startswith("0:1.")
+    assert told[0].startswith("1.") and told[1].startswith("0:bet.")
 
 
 def test_a_seat_does_not_notice_the_card_of_another():

@@ -16,6 +16,7 @@ import pytest
 import torch
 
 from kibitz import players
+from kibitz.batch import Batch
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net
@@ -187,8 +188,10 @@ def some_positions(count: int) -> Positions:
     game = load("beasty_bar", early_stop=True)
     actions = np.full((count, game.max_legal), -1, np.int16)
     actions[:, :2] = 3, 5
+    batch = Batch(game, count, seed=0)
+    batch.settle()
     return Positions(
-        states=np.zeros(count, game.state),
+        states=batch.states,
         seats=np.zeros(count, np.int8),
         actions=actions,
         policy=(actions >= 0) / np.float32(2),

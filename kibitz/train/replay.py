@@ -66,8 +66,8 @@ class Positions:
         _check_shapes(game, arrays, path)
         states = arrays.pop("states").reshape(-1).view(game.state)
         positions = Positions(states=states, **arrays)
-        check_states(game, positions, path)
         check_numbers(game, positions, path)
+        check_states(game, positions, path)
         return positions
 
 

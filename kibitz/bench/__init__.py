@@ -1,0 +1,6 @@
+"""How fast everything is, as ratios within one run."""
+
+from .networks import bench_net, bench_search, recipe_evaluator
+from .rules import alternating_speeds, bench_rules
+
+__all__ = ["alternating_speeds", "bench_net", "bench_rules", "bench_search", "recipe_evaluator"]
