@@ -9,9 +9,10 @@ import pytest
 import torch
 from torch import nn
 
-from kibitz import bench, games
+from kibitz import games
 from kibitz.arena.match import match
 from kibitz.batch import Batch
+from kibitz.bench import networks
 from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import liars_dice
@@ -320,7 +321,7 @@ def test_what_is_measured_is_whole_decisions(monkeypatch):
             return super().answer(*given)
 
     monkeypatch.setattr(bilinear, "ChildValues", Asked)
-    assert 0 < bench.evaluations_per_s(FIVES, "cpu", 50) < 1e9
+    assert 0 < networks.evaluations_per_s(FIVES, "cpu", 50) < 1e9
     views, tables, actions = asked[0]
     check_turns(KINDS[0].config, views)
     made = views[:, 32:].reshape(50, 2, 62)[:, :, :60].any(1)
@@ -332,7 +333,7 @@ def test_what_is_measured_is_whole_decisions(monkeypatch):
 
 @pytest.mark.gpu
 def test_speed_is_measured_on_a_gpu():
-    assert bench.evaluations_per_s(FIVES, "cuda", 1024) > 0
+    assert networks.evaluations_per_s(FIVES, "cuda", 1024) > 0
 
 
 # Bad input ----------------------------------------------------------------------------------------

@@ -357,10 +357,10 @@ def test_a_broken_game_fails_the_check_with_status_1(second_throw, tmp_path):
 
 
 def test_the_bench_tells_machines_what_they_were_promised(monkeypatch):
-    from kibitz import bench
+    from kibitz.bench import rules
 
-    monkeypatch.setattr(bench, "SECONDS", 0.01)
-    monkeypatch.setattr(bench, "REPEATS", 1)
+    monkeypatch.setattr(rules, "SECONDS", 0.01)
+    monkeypatch.setattr(rules, "REPEATS", 1)
     told = json.loads(run("bench", "rules", "kuhn", "--json"))
     promised = ["plies_per_s_1", "plies_per_s_all", "scaling", "compile_s", "cached_start_s"]
     assert all(told[key] > 0 for key in [*promised, "ratio_openspiel"])

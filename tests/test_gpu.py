@@ -115,7 +115,7 @@ def test_whole_games_between_players_are_equal(game):
     pair = [Batch(game, SIZE, device=device, seed=16) for device in ("cpu", "cuda")]
     drawn = []
     for batch in pair:
-        own = batch.device.put(streams(5, "player", SIZE))
+        own = batch.device.put(streams(5, "player", 2 * SIZE).reshape(SIZE, 2))
         batch.contest(one, other, sides, own)
         drawn.append(batch.device.get(own).tobytes())
     assert drawn[0] == drawn[1]
