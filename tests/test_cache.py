@@ -37,7 +37,7 @@ def tell(name):
     batch = Batch(load(name), 40, seed=1, threads=1)
     batch.wander(4)
     batch.settle()
-    print(batch.host().tobytes().hex(), abs(batch.scores()).sum())
+    print(batch.host().tobytes().hex(), batch.scores().tobytes().hex())
 """
 TELL_ONCE = TELL + "tell(sys.argv[1])"
 TELL_EDIT_TELL = f"""{TELL}

@@ -31,7 +31,9 @@ def contest(game, one, other, games=GAMES):
     """A batch of finished games, the players changing seats; and who sat where."""
     batch = Batch(game, games, seed=1)
     sides = np.tile([[0, 1], [1, 0]], (games // 2, 1))
-    batch.contest(one.lower(), other.lower(), sides, streams(1, "player", games))
+    batch.contest(
+        one.lower(), other.lower(), sides, streams(1, "player", 2 * games).reshape(games, 2)
+    )
     return batch, sides
 
 

@@ -491,7 +491,7 @@ def entry_of(s, action):
 
 def test_the_history_has_the_latest_eight_actions_of_a_seat():
     game, taken, kinds = GAME.bind(auto_single=False), ([], []), set()
-    rng, s = chance.stream(2, "table"), game.fresh()
+    rng, s = chance.stream(3, "table"), game.fresh()
     while game.turn(s) != OVER:
         if game.turn(s) == CHANCE:
             game.roll(s, rng)

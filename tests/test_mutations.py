@@ -58,8 +58,20 @@ MISTAKES = [
     kuhn(
         "the legal actions depend on the other card",
         "views_keep_secrets",
-        "return 2\n",
-        "return 1 if s.card[1] == 2 and s.length == 0 else 2\n",
+        "PASS, BET\n    return 2\n",
+        "PASS, BET\n    return 1 if s.card[1] == 2 and s.length == 0 else 2\n",
+    ),
+    kuhn(
+        "everybody hears which card is dealt",
+        "news_keeps_secrets",
+        "if turn(s) == CHANCE and seat != (0 if s.card[0] == NO_CARD else 1):",
+        "if seat < 0:",
+    ),
+    kuhn(
+        "a bet that the other card forbids would be heard",
+        "news_keeps_secrets",
+        '        return ""\n    return action_text(s, move)',
+        '        return ""\n    return action_text(s, move) + "!" * (s.card[1 - seat] == 2)',
     ),
     dice(
         "a player reads the other dice",
@@ -119,8 +131,8 @@ MISTAKES = [
     kuhn(
         "a re-deal deals what cannot be played",
         "redealt_games_go_on",
-        "return 2\n",
-        "return 0 if s.card[0] == s.card[1] else 2\n",
+        "PASS, BET\n    return 2\n",
+        "PASS, BET\n    return 0 if s.card[0] == s.card[1] else 2\n",
         "s.card[1 - seat] = (s.card[seat] + 1 + below(rng, 2)) % 3",
         "s.card[1 - seat] = below(rng, 3)",
     ),
@@ -154,8 +166,8 @@ MISTAKES = [
     kuhn(
         "there is no answer to a bet",
         "actions_ascend",
-        "return 2\n",
-        "return 0 if s.length == 1 and s.bets[0] == BET else 2\n",
+        "PASS, BET\n    return 2\n",
+        "PASS, BET\n    return 0 if s.length == 1 and s.bets[0] == BET else 2\n",
     ),
     kuhn(
         "more actions are legal than declared",
@@ -210,6 +222,18 @@ MISTAKES = [
         "looking_changes_nothing",
         "last = s.length - 1\n",
         "last = s.length - 1\n    s.bets[2] = BET\n",
+    ),
+    kuhn(
+        "the third bet is no position",
+        "positions_are_lawful",
+        "if not 0 <= s.length <= 3 or",
+        "if not 0 <= s.length <= 2 or",
+    ),
+    kuhn(
+        "a position may have more bets than there is room for",
+        "positions_are_lawful",
+        "if not 0 <= s.length <= 3 or",
+        "if not 0 <= s.length <= 9 or",
     ),
     # what a seat knows
     kuhn(
@@ -315,6 +339,7 @@ def test_every_promise_about_rules_has_a_mistake_that_it_catches() -> None:
     caught = {mistake.promise for mistake in MISTAKES}
     of_the_house = {  # a game's rules cannot break these, the house could
         "copies_are_independent",
+        "dice_cannot_be_foretold",
         "gpu_equals_cpu",
         "cuda_path_runs",
         "fingerprints_tell_options_apart",

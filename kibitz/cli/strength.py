@@ -63,7 +63,8 @@ def match_(
         print_json(result.as_json())
         return
     counts = f"{result.games} games, {result.draws} draws, seed {result.seed}"
-    out.print(f"{one_line(result)}; {counts}", highlight=False, markup=False)
+    line = f"{one_line(result)}; {counts}"
+    out.print(line, highlight=False, markup=False, soft_wrap=True)
     seats = ", ".join(f"seat {k} {rate:.1%}" for k, rate in enumerate(result.by_seat))
     out.print(f"by seat: {seats}; mean score {result.mean_score:+.4f}", highlight=False)
 

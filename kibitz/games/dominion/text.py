@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...game import CHANCE, OVER
-from .cards import BASIC
+from .cards import BASIC, TREASURE
 from .catalogue import CARDS
 from .effects import (
     DISCARD,
@@ -213,11 +213,18 @@ def news(s, seat, move):
         if who == seat or s.open[k]:
             return action_text(s, move)
         return f"seat {who} {'draws' if s.job[k] == DRAW else 'looks at'} a card"
-    if turn(s) >= 0 and turn(s) != seat and move // IDS != CONTROL and k >= 0:
-        if s.job[k] == ORDER_LOOKED:
-            return "puts the cards back"
-        if s.job[k] == TOPDECK and not s.open[k]:
-            return "puts a card on the deck"
+    family, choice = divmod(move, IDS)
+    if not 0 <= turn(s) != seat:
+        return action_text(s, move)
+    if family == CONTROL and choice == PLAY_ALL_TREASURES:  # that these are all is a secret
+        treasures = [
+            n if t & TREASURE else 0 for n, t in zip(s.hand[turn(s)], s.types, strict=True)
+        ]
+        return f"play {cards(s, treasures)}"
+    if family != CONTROL and k >= 0 and s.job[k] == ORDER_LOOKED:
+        return "puts the cards back"
+    if family != CONTROL and k >= 0 and s.job[k] == TOPDECK and not s.open[k]:
+        return "puts a card on the deck"
     return action_text(s, move)
 
 
