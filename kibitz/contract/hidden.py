@@ -81,8 +81,8 @@ def view_entries(game: Game, view: bytes) -> dict[str, dict[str, float]]:
 def news_keeps_secrets(trial: Trial) -> None:
     """Of moves after which a seat knows the same, it hears the same, whatever is hidden from it.
 
-    Several public ways to the same position may have names of their own. But each name must be
-    possible in every deal that the seat cannot tell apart, or it gives the deal away.
+    Several public ways to one and the same position may have names of their own. But each name must
+    be possible in every deal that the seat cannot tell apart, or it gives the deal away.
     """
     rng, game = trial.rng(6), trial.game
     heard: dict[tuple[int, int, int], tuple[set[str], str]] = {}
@@ -102,9 +102,18 @@ def news_keeps_secrets(trial: Trial) -> None:
 def _names_by_knowledge(trial: Trial, s: State, seat: int) -> dict[int, set[str]]:
     """All news that a seat can hear now, by what it knows afterwards."""
     names: dict[int, set[str]] = {}
+    truths: dict[int, set[bytes]] = {}
     for move in trial.moves(s):
-        after = trial.known(trial.after(s, move), seat)
+        t = trial.after(s, move)
+        after = trial.known(t, seat)
         names.setdefault(after, set()).add(str(trial.game.news(s, seat, move)))
+        truths.setdefault(after, set()).add(t.tobytes())
+    for after in names if trial.turn(s) != seat else ():
+        if len(names[after]) > 1 and len(truths[after]) > 1:
+            raise Broken(
+                f"{trial.at(s)}: seat {seat} knows the same after several moves and cannot tell "
+                f"what became of them, but it may hear {_listed(names[after])}"
+            )
     return names
 
 
