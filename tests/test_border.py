@@ -185,6 +185,22 @@ def test_results_with_a_view_in_place_of_a_table_are_refused(tmp_path):
         ratings(file)
 
 
+@pytest.mark.parametrize("change", ["update chunks set result = cast(x'ff' as text)", "ids"])
+def test_results_whose_rows_sqlite_cannot_read_are_refused(tmp_path, change):
+    file, game = tmp_path / "r.sqlite", load("liars_dice", dice=(1, 1))
+    saved_match(file, game, "honest", "random", games=2, seed=0)
+    with closing(sqlite3.connect(file)) as db, db:
+        if change == "ids":  # a table without the constraint that gives every match a number
+            db.execute("create table loose as select * from matches")
+            db.execute("drop table matches")
+            db.execute("alter table loose rename to matches")
+            db.execute("update matches set id = null")
+        else:
+            db.execute(change)
+    with pytest.raises(ResultsError):
+        saved_match(file, game, "honest", "random", games=2, seed=0)
+
+
 def test_a_device_is_not_replaced_by_a_file(tmp_path):
     """Run by root, a plain rename would take /dev/null away from everybody."""
     pipe = tmp_path / "pipe"

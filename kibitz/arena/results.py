@@ -101,7 +101,7 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     except UnicodeDecodeError:
         raise ResultsError(f"{path} cannot be used: a text in it is not UTF-8") from None
     except sqlite3.Error as error:
-        if error.sqlite_errorname == "SQLITE_READONLY_ROLLBACK":
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
             why = f"a write was interrupted; `kibitz match ... --save {path}` mends it"
             raise ResultsError(f"{path} cannot be read: {why}") from None
         raise ResultsError(f"{path} cannot be used as a file of results: {error}") from None
@@ -342,6 +342,8 @@ class SavedChunks(MutableMapping[Span, Chunk]):
             "and keyed_by = ? and seed = ?",
             (*self.key, str(self.seed)),
         ).fetchone()
+        if row is not None and type(row[0]) is not int:
+            raise ResultsError(f"{self.path}: a match in it has no number")
         return None if row is None else int(row[0])
 
     def __getitem__(self, span: Span) -> Chunk:
