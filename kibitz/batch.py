@@ -670,7 +670,7 @@ class Batch:
 
     def wander(self, plies: int) -> None:
         """Random play: `plies` decisions a game, chance and new games in between."""
-        plies = whole_number("plies", plies)
+        plies = whole_number("plies", plies, most=2**63 - 1)
         self.run(wander_all, self.states, self.options, self.rngs, plies)
 
     def host(self) -> Any:

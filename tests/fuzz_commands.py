@@ -34,7 +34,7 @@ from kibitz.train.run import Run
 
 NOT_COMPILED = "the fuzz tests do not compile for"
 LINES = 12  # of what is said with status 2: a usage line, a frame, a sentence
-PATIENCE = 0.5  # seconds for what has been asked to take long, then Ctrl-C
+PATIENCE = 0.3  # seconds for what has been asked to take long, then Ctrl-C
 GAMES = ("kuhn", "liars_dice", "beasty_bar", "dominion")
 PLAYERS = ("honest", "threshold", "random", "big_money")
 

@@ -425,7 +425,7 @@ def _message(rng: random.Random, content: bytes, depth: int = 0) -> bytes:
             numbers = (0, 1, 2, 7, 10, 2**31, 2**32, 2**62, 2**63, 2**64 - 1, value + 1, -value)
             parts[k] = (number, kind, rng.choice(numbers) % 2**64)
         case 5:
-            parts[k] = (number, kind, valid_onnx(0)) if kind == BYTES else (number, kind, 7)
+            parts[k] = (number, BYTES, valid_onnx(0)) if kind == BYTES else (number, VARINT, 7)
         case _ if kind == BYTES:
             odd = mutate.odd(rng).encode("utf-8", "replace")
             parts[k] = (number, kind, rng.choice((odd, mutate.content(rng, value), b"")))

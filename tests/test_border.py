@@ -99,6 +99,15 @@ def test_a_search_that_cannot_be_made_is_refused(settings):
         Search(GAME, 1, Settings(**settings))
 
 
+def test_small_integers_of_numpy_do_not_overflow(batch):
+    found = Search(GAME, SIZE, Settings(simulations=np.int8(100))).run(
+        batch.states, streams(1, "search", SIZE)
+    )
+    assert (found.simulations == 100).all()
+    with pytest.raises(GameError, match="plies: a whole number, 0 to 9223372036854775807"):
+        batch.wander(np.uint64(2**63))
+
+
 def test_seats_of_a_sight_are_not_rounded(batch):
     with pytest.raises(GameError, match="seats are integers"):
         Sight(GAME, batch.states, np.full(SIZE, 0.7), streams(1, "player", SIZE))

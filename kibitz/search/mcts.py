@@ -42,6 +42,7 @@ from .tree import (
 
 Array = Any
 
+MOST_EDGES = 1 << 10  # for each simulation
 MOST_SIMULATIONS = 1 << 24  # of one tree: its nodes are numbered, and fill a GiB
 
 
@@ -86,15 +87,16 @@ class Settings:
     def __post_init__(self) -> None:
         if isinstance(self.simulations, int) and self.simulations < 1:
             raise GameError(f"a search makes at least one simulation, not {self.simulations}")
-        whole_number("the simulations of a search", self.simulations, 1, MOST_SIMULATIONS)
-        whole_number("the root actions that are tried", self.considered, 1, MOST_SIMULATIONS)
-        whole_number("edges for each simulation", self.edges_each, 1, 1 << 10)
-        for name, value in (
-            ("explore", self.explore),
-            ("noise", self.noise),
-            ("alpha", self.alpha),
+        for name, most in (
+            ("simulations", MOST_SIMULATIONS),
+            ("considered", MOST_SIMULATIONS),
+            ("edges_each", MOST_EDGES),
         ):
-            _check_real(name, value)
+            # Python's own: NumPy's small integers overflow when rooms are computed from them.
+            number = whole_number(f"{name} of a search", getattr(self, name), 1, most)
+            object.__setattr__(self, name, number)
+        for name in ("explore", "noise", "alpha"):
+            _check_real(name, getattr(self, name))
         if self.seconds is not None:
             _check_real("seconds", self.seconds)
 
