@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -41,6 +42,7 @@ from .game import (
     told_fields,
     turn,
 )
+from .options import shown, whole_number
 
 Array = Any  # a NumPy array, a device array, or anything that shares its memory with one
 
@@ -228,8 +230,40 @@ def check_states(game: Game, states: Array) -> None:
         raise GameError(f"these are not states of {game.name} under its options {game.options}")
     if len(states.shape) != 1 or len(states) == 0:
         raise GameError(f"states come in a list of one or more, not {list(states.shape)}")
-    if states.strides != (game.state.itemsize,):
+    if states.strides != (game.state.itemsize,) and len(states) > 1:
         raise GameError("states lie side by side in memory; give a contiguous copy of these")
+    check_memory("states", states)
+
+
+def check_memory(what: str, array: Array) -> None:
+    """Refuse an array that compiled code cannot write to as it writes to all others."""
+    if not isinstance(array, np.ndarray):
+        return  # on a GPU
+    if not (array.flags.c_contiguous and array.flags.aligned):
+        raise GameError(f"{what} lie side by side in memory; give a contiguous copy of these")
+    if not array.flags.writeable:
+        raise GameError(f"{what} are written to, and these cannot be; give a copy of them")
+
+
+def as_array(given: Any) -> np.ndarray[Any, Any]:
+    """A NumPy array that shares its memory with what is given, where that is possible."""
+    try:
+        return np.asarray(given)
+    except (TypeError, ValueError, OverflowError):
+        raise GameError(f"{shown(given)} cannot be used as an array") from None
+
+
+def zeros(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """A new array, if there is room for it at all."""
+    needed = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
+    room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    try:
+        if needed <= room:
+            return np.zeros(shape, dtype)
+    except (MemoryError, ValueError, OverflowError):
+        pass
+    gigabytes = shown(needed >> 30)
+    raise GameError(f"one array would need {gigabytes} GiB of memory, too much here; ask for less")
 
 
 def check_positions(game: Game, states: Array, source: object) -> None:
@@ -271,6 +305,15 @@ def field_bounds(game: Game) -> dict[str, tuple[Any, Any]]:
     return {name: (low[name], high[name]) for name in low}
 
 
+def as_int64(what: str, array: Array) -> Array:
+    """Integers of the host as the one type that kernels are compiled for."""
+    if not isinstance(array, np.ndarray):
+        return array  # on a GPU
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise GameError(f"{what} are small numbers, and one of these is {array.max()}")
+    return np.require(array, np.int64, ["C", "A", "W"])
+
+
 def as_words(states: Array) -> Array:
     """The memory of states as 64-bit words, which are copied fastest. [size, words]"""
     return states.view(np.uint64).reshape(len(states), -1)
@@ -289,7 +332,9 @@ def illegal_choice(game: Game, s: Any, who: str, action: Any) -> IllegalAction:
 
 def lanes(threads: int | None = None) -> int:
     """How many CPU threads a batch uses unless told: one a core that this process may run on."""
-    return threads or len(os.sched_getaffinity(0))
+    if threads is None:
+        return len(os.sched_getaffinity(0))
+    return whole_number("threads", threads, least=1)
 
 
 @functools.cache
@@ -331,10 +376,10 @@ class Cpu:
             done.result()
 
     def empty(self, shape: Any, dtype: Any) -> Array:
-        return np.zeros(shape, dtype)
+        return zeros(shape, dtype)
 
     def put(self, array: Any) -> Array:
-        return np.asarray(array)
+        return as_array(array)
 
     def get(self, array: Array) -> np.ndarray[Any, Any]:
         return np.asarray(array)
@@ -367,14 +412,14 @@ class Gpu:
     launch = run
 
     def empty(self, shape: Any, dtype: Any) -> Array:
-        return self.cuda.to_device(np.zeros(shape, dtype))
+        return self.cuda.to_device(zeros(shape, dtype))
 
     def put(self, array: Any) -> Array:
         if hasattr(array, "copy_to_host"):  # is on the device already
             return array
         if hasattr(array, "__cuda_array_interface__"):  # a torch tensor, say
             return self.cuda.as_cuda_array(array)
-        return self.cuda.to_device(np.ascontiguousarray(array))
+        return self.cuda.to_device(np.ascontiguousarray(as_array(array)))
 
     def get(self, array: Array) -> np.ndarray[Any, Any]:
         return array.copy_to_host() if hasattr(array, "copy_to_host") else np.asarray(array)
@@ -385,8 +430,8 @@ class Gpu:
 
 def device_named(name: str, threads: int | None = None) -> Any:
     """The device called "cpu" or "cuda"."""
-    if name not in ("cpu", "cuda"):
-        raise GameError(f"there is no device {name!r}; there are cpu and cuda")
+    if not isinstance(name, str) or name not in ("cpu", "cuda"):
+        raise GameError(f"there is no device {shown(name)}; there are cpu and cuda")
     return Cpu(threads) if name == "cpu" else Gpu()
 
 
@@ -461,12 +506,10 @@ class Batch:
         seed: int = 0,
         threads: int | None = None,
     ) -> None:
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise GameError(f"a batch has a whole number of games, at least 1, not {size!r}")
-        self.game, self.size = game, int(size)
+        self.game, self.size = game, whole_number("the games of a batch", size, least=1)
         self.device = device_named(device, threads)
-        self.states = self.device.empty(size, game.state)
-        self.rngs = self.device.put(streams(seed, "table", size))
+        self.states = self.device.empty(self.size, game.state)
+        self.rngs = self.device.put(streams(seed, "table", self.size))
         self.options = self.device.put(np.array([game.options.numbers()]))
         self.start()
 
@@ -535,11 +578,12 @@ class Batch:
         """
         if out is None:
             out = self.device.empty((self.size, self.game.view_size), np.float32)
-        self.run(observe_all, self.states, self._seats(seats), self._as_views(out))
+        self.run(observe_all, self.states, self.seats(seats), self._as_views(out))
         return out
 
     def _as_views(self, out: Array) -> Array:
         views = self.device.put(out)
+        check_memory("views", views)
         if views.shape != (self.size, self.game.view_size) or views.dtype != np.float32:
             wanted = f"float32 [{self.size}, {self.game.view_size}]"
             raise GameError(f"views go into {wanted}, not {views.dtype} {list(views.shape)}")
@@ -559,16 +603,16 @@ class Batch:
 
     def known(self, seats: Array) -> Array:
         """Hashes of what a seat a game knows. uint64 [size]"""
-        return self._made(known_all, np.uint64, self._seats(seats))
+        return self._made(known_all, np.uint64, self.seats(seats))
 
     def redeal(self, seats: Array, rngs: Array) -> None:
         """Replace what one seat a game cannot know."""
-        self.run(redeal_all, self.states, self._seats(seats), self._streams(rngs))
+        self.run(redeal_all, self.states, self.seats(seats), self._streams(rngs))
 
     def choose(self, player: str, seats: Array, rngs: Array) -> Array:
         """What a compiled player of the game would do, where a seat is named. int64 [size]"""
         out = self.device.empty(self.size, np.int64)
-        seats = self._seats(seats, waiting=True)
+        seats = self.seats(seats, waiting=True)
         self.run(choose_all, self._token(player), self.states, seats, self._streams(rngs), out)
         return out
 
@@ -582,6 +626,7 @@ class Batch:
         own = self.device.put(rngs)
         if own.shape != (self.size, 2) or own.dtype != STREAM:
             raise GameError(f"two players need streams [{self.size}, 2], not {list(own.shape)}")
+        check_memory("chance streams", own)
         tokens = self._token(one), self._token(other)
         copies = self.device.empty(self.size, self.game.state)
         illegal = self.device.empty(self.size, np.int64)
@@ -606,7 +651,7 @@ class Batch:
             raise GameError(f"sides are {wanted} by game and seat, not {list(sides.shape)}")
         if isinstance(sides, np.ndarray) and ((sides < 0) | (sides > 1)).any():
             raise GameError("sides are 0 for the one player and 1 for the other")
-        return sides
+        return as_int64("sides", sides)
 
     def _check_contest(self, players: tuple[str, str], sides: Array, illegal: Array) -> None:
         chosen = self.device.get(illegal)
@@ -617,13 +662,15 @@ class Batch:
             raise illegal_choice(self.game, s, who, int(chosen[i]))
 
     def _token(self, player: str) -> Array:
-        if player != "random" and player not in self.game.players:
-            has = ", ".join(["random", *self.game.players])
-            raise GameError(f"{self.game.name} has no compiled player {player!r}; there are: {has}")
+        has = ["random", *self.game.players]
+        if not isinstance(player, str) or player not in has:
+            name, named = self.game.name, ", ".join(has)
+            raise GameError(f"{name} has no compiled player {shown(player)}; there are: {named}")
         return self.device.put(np.array([token(self.game, player)]))
 
     def wander(self, plies: int) -> None:
         """Random play: `plies` decisions a game, chance and new games in between."""
+        plies = whole_number("plies", plies, most=2**63 - 1)
         self.run(wander_all, self.states, self.options, self.rngs, plies)
 
     def host(self) -> Any:
@@ -637,9 +684,10 @@ class Batch:
         if array.shape != (self.size,) or array.dtype.kind not in "iu":
             told = f"{array.dtype} {list(array.shape)}"
             raise GameError(f"{what} are integers, one a game: [{self.size}], not {told}")
-        return array
+        return as_int64(what, array)
 
-    def _seats(self, given: Array, *, waiting: bool = False) -> Array:
+    def seats(self, given: Array, *, waiting: bool = False) -> Array:
+        """Seats, one a game, once they are known to be seats of the game; -1 may be `waiting`."""
         seats = self._one_a_game("seats", given)
         if isinstance(seats, np.ndarray):  # reading from a GPU would make every call wait for it
             lowest = OVER if waiting else 0
@@ -656,6 +704,7 @@ class Batch:
             raise GameError(
                 f"chance streams come one a game: [{self.size}], not {list(rngs.shape)}"
             )
+        check_memory("chance streams", rngs)
         return rngs
 
     def _made(self, function: Callable[..., Any], dtype: Any, *arrays: Any) -> Array:

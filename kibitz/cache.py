@@ -276,7 +276,11 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
         key = self._index_key(sig, data.codegen)
         file = self._file(key)
         if file and self._can_be_kept(data):
-            write_entry(file, dumps(key) + dumps(data._reduce()))
+            try:
+                entry = dumps(key) + dumps(data._reduce())
+            except RuntimeError:  # numba has not kept the machine code ("no compiled object yet")
+                return
+            write_entry(file, entry)
             _prune_once()
 
     def signatures(self, sample: tuple[Any, ...]) -> list[tuple[Any, ...]]:

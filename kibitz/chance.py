@@ -13,13 +13,13 @@ tries all small seeds finds it. So seeds are drawn from the system unless somebo
 from __future__ import annotations
 
 import hashlib
-import operator
 import secrets
 from typing import Any
 
 import numpy as np
 
 from .compiled import rule
+from .options import GameError, shown, whole_number
 
 PURPOSES = ("table", "search", "player", "training")
 
@@ -112,13 +112,11 @@ def streams(seed: int, purpose: str, count: int, first: int = 0) -> Any:
 
     Each has room for 2^64 numbers, and no two share a key, but for a chance of 2^-64 a pair.
     """
-    seed = operator.index(seed)
-    if seed < 0:
-        raise ValueError(f"a seed is not negative, but this one is {seed}")
+    seed = whole_number("a seed", seed)
     if purpose not in PURPOSES:
-        raise ValueError(f"streams are for {', '.join(PURPOSES)}, not for {purpose!r}")
-    if not 0 <= first <= first + count <= 2**63:
-        raise ValueError(f"streams are numbered from 0 to 2^63 - 1, not {first} + {count}")
+        raise GameError(f"streams are for {', '.join(PURPOSES)}, not for {shown(purpose)}")
+    first = whole_number("the number of the first stream", first, most=2**63 - 1)
+    count = whole_number("the number of streams", count, most=2**63 - first)
     blocks = range(first // KEYS_PER_HASH, -(-(first + count) // KEYS_PER_HASH))
     keys = np.frombuffer(b"".join(_keys(seed, purpose, block) for block in blocks), "<u8")
     begin = first % KEYS_PER_HASH

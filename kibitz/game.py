@@ -25,7 +25,7 @@ from numba.extending import intrinsic, overload
 
 from .chance import below, pick
 from .compiled import Function, caller_module, edition, kernel, rule
-from .options import GameError, OptionError, Options
+from .options import GameError, OptionError, Options, shown
 
 __all__ = [
     "CHANCE",
@@ -204,10 +204,10 @@ class Game:
 
     def bind(self, **options: Any) -> Game:
         """This game under other options; texts such as "4,5" are read."""
-        if preset := options.pop("preset", None):
-            if preset not in self.presets:
+        if (preset := options.pop("preset", None)) is not None:
+            if not isinstance(preset, str) or preset not in self.presets:
                 has = ", ".join(self.presets) or "none"
-                raise OptionError(f"{self.name} has no preset {preset!r}; it has: {has}")
+                raise OptionError(f"{self.name} has no preset {shown(preset)}; it has: {has}")
             options = {**self.presets[preset], **options}
         now = {f.name: getattr(self.options, f.name) for f in dataclasses.fields(self.options)}
         return self.under(type(self.options).read({**now, **options}))
@@ -315,13 +315,13 @@ class Game:
     def seat(self, seat: int) -> int:
         """`seat` itself, once it is known to be one."""
         if not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.seats:
-            raise GameError(f"{self.name} has the seats 0 to {self.seats - 1}, not {seat!r}")
+            raise GameError(f"{self.name} has the seats 0 to {self.seats - 1}, not {shown(seat)}")
         return int(seat)
 
     def read(self, text: str) -> State:
         """The position that `text` tells: the inverse of `text`."""
         s = self.fresh()
-        self.parse(s, text)
+        self.parse(s, checked_text(text))
         if wrong := self.wrong_with(s):
             raise NotationError(f"{text!r} is no position of {self.name}: {wrong}")
         return s
@@ -341,8 +341,8 @@ class Game:
     def read_action(self, s: State, text: str) -> int:
         """The legal action that `text` names, in any case and with any blanks."""
         if self.parse_action is not None:
-            return int(self.parse_action(s, text))
-        told = squeezed(text)
+            return int(self.parse_action(s, checked_text(text)))
+        told = squeezed(checked_text(text))
         for action in self.moves(s):
             if squeezed(self.action_text(s, action)) == told:
                 return action
@@ -351,6 +351,13 @@ class Game:
     def choices(self, s: State) -> str:
         """The legal actions (or possible outcomes) as one line of text."""
         return ", ".join(self.action_text(s, a) for a in self.moves(s))
+
+
+def checked_text(text: str) -> str:
+    """`text` itself, once it is known to be one."""
+    if not isinstance(text, str):
+        raise NotationError(f"a position or an action is told by a text, not by {shown(text)}")
+    return text
 
 
 def squeezed(text: str) -> str:

@@ -23,6 +23,23 @@ class OptionError(GameError):
     """An option that the game does not have or a value that it cannot take."""
 
 
+def whole_number(what: str, given: Any, least: int = 0, most: int | None = None) -> int:
+    """`given` itself, once it is known to be a whole number in this range; True is not one."""
+    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if not whole or given < least or (most is not None and given > most):
+        wanted = f"{least} or more" if most is None else f"{least} to {most}"
+        raise GameError(f"{what}: a whole number, {wanted}, not {shown(given)}")
+    return int(given)
+
+
+def shown(value: object, most: int = 60) -> str:
+    """A value as a message shows it, however long it is."""
+    if isinstance(value, int) and abs(value) >= 10**most:
+        return "a number that is far too large"
+    text = repr(value)
+    return text if len(text) <= most else f"{text[:most]}..."
+
+
 @dataclass(frozen=True)
 class Options:
     """What can be chosen about a game. Subclass with annotated fields and a docstring for each.
@@ -35,7 +52,7 @@ class Options:
         for name, kind in _kinds(type(self)).items():
             value = getattr(self, name)
             if not _fits(value, kind):
-                raise OptionError(f"{name}={value!r}: {name} is {_wanted(kind)}")
+                raise OptionError(f"{name}={shown(value)}: {name} is {_wanted(kind)}")
         self.check()
 
     def check(self) -> None:
@@ -81,7 +98,7 @@ class Options:
         for name in texts:
             if name not in kinds:
                 has = ", ".join(kinds) or "none"
-                raise OptionError(f"there is no option {name!r}; this game has: {has}")
+                raise OptionError(f"there is no option {shown(name)}; this game has: {has}")
         return cls(
             **{n: _read(n, v, kinds[n]) if isinstance(v, str) else v for n, v in texts.items()}
         )
@@ -94,9 +111,11 @@ def _kinds(options: type[Options]) -> dict[str, Any]:
 
 def _fits(value: Any, kind: Any) -> bool:
     if typing.get_origin(kind) is Literal:
-        return value in typing.get_args(kind)
+        return isinstance(value, str) and value in typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
         return isinstance(value, tuple) and all(_fits(each, int) for each in value)
+    if kind is int and isinstance(value, int) and abs(value) >= 2**63:
+        return False  # `start` gets 64 bits
     return type(value) is kind
 
 
@@ -123,4 +142,4 @@ def _read(name: str, text: str, kind: Any) -> Any:
             ]
         return int(text)
     except (ValueError, KeyError):
-        raise OptionError(f"{name}={text!r}: {name} is {_wanted(kind)}") from None
+        raise OptionError(f"{name}={shown(text)}: {name} is {_wanted(kind)}") from None

@@ -19,7 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .batch import Batch, Cpu, illegal_choice
+from .batch import Batch, Cpu, as_array, illegal_choice
 from .compiled import digest
 from .game import Game, GameError, Planned
 from .games import FOLDER
@@ -39,9 +39,9 @@ class Sight:
 
     def __init__(self, game: Game, states: Any, seats: Any, rngs: Any) -> None:
         self.game = game
-        self.seats = np.ascontiguousarray(seats, np.int64)
-        self.rngs = np.array(rngs)
-        self._tables = Batch.of(game, np.array(states), self.rngs)
+        self.rngs = np.array(as_array(rngs))
+        self._tables = Batch.of(game, np.array(as_array(states)), self.rngs)
+        self.seats = np.array(self._tables.seats(seats))
         self._tables.redeal(self.seats, self.rngs)
 
     def __len__(self) -> int:
@@ -100,15 +100,16 @@ class Player(Protocol):
 
 def answers(who: Player, sight: Sight) -> Any:
     """What a player chooses at every table, once it is known to be legal. int64 [n]"""
-    chosen = np.asarray(who.choose(sight))
+    legal, counts = (array.copy() for array in sight.legal)  # the player may write to its own
+    chosen = as_array(who.choose(sight))
     if chosen.shape != (len(sight),) or chosen.dtype.kind not in "iu":
         given = f"{chosen.dtype} {list(chosen.shape)}"
         raise PlayerError(
             f"{who.name} must answer with one whole number for each of {len(sight)} tables, "
             f"but it answered with {given}"
         )
-    legal, _ = sight.legal
-    wrong = ~((legal == chosen[:, None]) & _inside(sight)).any(1)
+    inside = np.arange(legal.shape[1]) < counts[:, None]
+    wrong = ~((legal == chosen[:, None]) & inside).any(1)
     if wrong.any():
         i = int(wrong.argmax())
         raise illegal_choice(sight.game, sight._tables.states[i], who.name, chosen[i])
@@ -451,6 +452,8 @@ def net(
     weights, theirs = _loaded(path, game)
     kind = next(kind for kind, (_, net_type) in NETS.items() if type(weights) is net_type)
     _check_game(path, kind, theirs, game)
+    if kind not in ANY_SHAPE:
+        _check_sizes(path, weights.config, game)
     count, given = whole("sims", sims), {"mode": mode, "temperature": temperature, "sims": sims}
     name = _named(name or f"net:{Path(path).name}", {**given, "threshold": threshold})
     numbers = real("temperature", temperature), real("threshold", threshold)
@@ -510,6 +513,17 @@ def _check_game(path: str, kind: str, theirs: dict[str, Any], game: Game) -> Non
         has, wants = theirs["options"].get(key), ours["options"].get(key)
         if json.dumps(has) != json.dumps(wants):
             raise PlayerError(f"{path} was trained for {key} {has}, not {wants}")
+
+
+def _check_sizes(path: str, config: Any, game: Game) -> None:
+    """Refuse a network of other sizes than the game's, whatever its file says of its game."""
+    sizes = {"view_size": game.view_size, "actions": game.num_actions, "seats": game.seats}
+    for part in ("priv", "pub"):
+        sizes[part] = game.view[part].shape[0] if part in (game.view.names or ()) else 0
+    for name, size in sizes.items():
+        if getattr(config, name, size) != size:
+            has = f"{name} {getattr(config, name)}, but {game.name} with these options has {size}"
+            raise PlayerError(f"{path} holds a network with {has}")
 
 
 @register("champion")

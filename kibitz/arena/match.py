@@ -16,6 +16,7 @@ import numpy as np
 from ..batch import Batch
 from ..chance import fresh_seed, streams
 from ..game import Game, GameError
+from ..options import shown
 from ..players import Compiled, Player, Sight, answers, player
 
 GROUPS_IN_A_CHUNK = 500  # saved and shown together; part of what a saved match means
@@ -172,8 +173,8 @@ def match(
     >>> match(load("liars_dice"), "honest", "random", games=400, seed=1).win_rate > 0.9
     True
     """
-    if games < 1:
-        raise GameError(f"a match has at least one game, not {games}")
+    if not isinstance(games, (int, np.integer)) or games < 1:
+        raise GameError(f"a match has at least one game, not {shown(games)}")
     if not 2 <= len(players) <= game.seats:
         raise GameError(f"{game.name} seats 2 to {game.seats} players, not {len(players)}")
     seed = fresh_seed() if seed is None else seed

@@ -98,8 +98,10 @@ def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as db:
             yield db
+    except UnicodeDecodeError:
+        raise ResultsError(f"{path} cannot be used: a text in it is not UTF-8") from None
     except sqlite3.Error as error:
-        if error.sqlite_errorname == "SQLITE_READONLY_ROLLBACK":
+        if getattr(error, "sqlite_errorname", "") == "SQLITE_READONLY_ROLLBACK":
             why = f"a write was interrupted; `kibitz match ... --save {path}` mends it"
             raise ResultsError(f"{path} cannot be read: {why}") from None
         raise ResultsError(f"{path} cannot be used as a file of results: {error}") from None
@@ -159,7 +161,10 @@ def _is_empty(path: Path) -> bool:
 
 def _version(db: sqlite3.Connection) -> int:
     """The version of the format; 0 where it is none of ours."""
-    names = {name for (name,) in db.execute("select name from sqlite_master where sql is not null")}
+    rows = db.execute("select name, type from sqlite_master where sql is not null").fetchall()
+    if any(kind != "table" for _, kind in rows):
+        return 0  # a view or a trigger runs whatever its author wrote
+    names = {name for name, _ in rows}
     columns = {
         name: [row[1] for row in db.execute(f"pragma table_info({name})")] for name in FORMAT
     }
@@ -337,6 +342,8 @@ class SavedChunks(MutableMapping[Span, Chunk]):
             "and keyed_by = ? and seed = ?",
             (*self.key, str(self.seed)),
         ).fetchone()
+        if row is not None and type(row[0]) is not int:
+            raise ResultsError(f"{self.path}: a match in it has no number")
         return None if row is None else int(row[0])
 
     def __getitem__(self, span: Span) -> Chunk:

@@ -13,11 +13,13 @@ import numpy as np
 from ..batch import IllegalAction
 from ..chance import fresh_seed, stream
 from ..game import CHANCE, OVER, Game, GameError, NotationError
+from ..options import shown as shortened_value
 from ..players import Player, Sight, answers, shortened
 
 HEADER = "kibitz record 1"
 FACTS = ("game", "options", "fingerprint", "seed")  # of a record, above its moves
 LONGEST_ACTION = 1000  # characters
+LONGEST_RECORD = 1 << 24  # bytes: a thousand times a long game
 
 
 @dataclass(frozen=True)
@@ -117,17 +119,17 @@ class Table:
         if self.turn < 0:
             raise self._illegal(action, "")
         try:
-            number = (
+            number: Any = (
                 read_typed(self.game, self._truth, action) if isinstance(action, str) else action
             )
         except GameError as error:
             raise self._illegal(action, f" {error}") from None
-        if number not in self.actions:
+        if not isinstance(number, (int, np.integer)) or number not in self.actions:
             raise self._illegal(action, "")
         return int(number)
 
     def _illegal(self, action: int | str, why: str) -> IllegalAction:
-        shown = shortened(repr(action))
+        shown = shortened_value(action)
         if self.over:
             return IllegalAction(f"{self.game.name}: the game is over, {shown} comes too late.")
         if self.turn == CHANCE:
@@ -205,8 +207,12 @@ class Move:
 
 def read_record(path: Path | str) -> str:
     """The text of a record in a file."""
+    with Path(path).open("rb") as file:
+        content = file.read(LONGEST_RECORD + 1)
+    if len(content) > LONGEST_RECORD:
+        raise NotationError(f"{path} is no record: it has more than {LONGEST_RECORD:,} bytes")
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return content.decode()
     except UnicodeDecodeError:
         raise NotationError(f"{path} is no record: it is not UTF-8 text") from None
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import json
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +35,9 @@ def game_names(incomplete: str) -> list[str]:
 
     return [name for name in names() if name.startswith(incomplete)]
 
+
+UsageError: Any = typer.BadParameter.__mro__[1]  # what Typer raises about arguments
+LONGEST = 2000  # characters of a complaint
 
 GameName = Annotated[
     str,
@@ -65,19 +71,45 @@ Device = Annotated[
 
 def main() -> None:
     """Run a command; whatever a person can mend is one sentence and status 2."""
+    for stream in (sys.stdout, sys.stderr):  # a name may hold what the terminal cannot show
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
-        app()
-    except (ValueError, OSError) as error:
+        sys.exit(app(standalone_mode=False) or 0)
+    except UsageError as error:
+        if message := error.format_message():  # without: the help has been printed
+            complain(f"{message.rstrip('.')}. Try: kibitz --help")
+        sys.exit(2)
+    except MemoryError:
+        complain("there is not enough memory for this; ask for less")
+        sys.exit(2)
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # nobody reads the rest, as in `kibitz games | head -1`
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            sys.exit(1)
+        complain(in_words(error))
+        sys.exit(2)
+    except ValueError as error:
         from ..game import GameError
 
-        if isinstance(error, (GameError, OSError)):
-            sentence = in_words(error) if isinstance(error, OSError) else str(error)
-            shown = escape(sentence)  # names in a file may look like markup
-            err.print(f"[red]kibitz:[/red] {shown}", highlight=False, soft_wrap=True)
+        if isinstance(error, GameError):
+            complain(str(error))
             sys.exit(2)
         raise
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, typer.Abort):
         sys.exit(130)
+
+
+def complain(sentence: str) -> None:
+    """Say what is wrong, on the error stream."""
+    short = sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]} ..."
+    shown = escape(printable(short))  # names in a file may look like markup
+    err.print(f"[red]kibitz:[/red] {shown}", highlight=False, soft_wrap=True)
+
+
+def printable(text: str) -> str:
+    """A text without codes that a terminal would obey; names in a file may hold them."""
+    return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def in_words(error: OSError) -> str:

@@ -21,6 +21,7 @@ from .app import (
     one_torch_thread,
     out,
     print_json,
+    printable,
 )
 
 # Strength ---------------------------------------------------------------------------------------
@@ -90,12 +91,14 @@ def ratings(
         print_json({title: [vars(r) for r in rows] for title, rows in found.items()})
         return
     for title, rows in found.items():
-        grid = Grid(title=escape(title), title_justify="left")
+        grid = Grid(title=escape(printable(title)), title_justify="left")
         for column in ("player", "Elo", "±", "games"):
             grid.add_column(column, justify="left" if column == "player" else "right")
         for r in rows:
             name = f"{r.player} (by name)" if r.keyed_by == "name" else r.player
-            grid.add_row(escape(name), f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}")
+            grid.add_row(
+                escape(printable(name)), f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}"
+            )
         out.print(grid)
 
 

@@ -170,6 +170,8 @@ def _opened(path: str | Path) -> Iterator[Any]:
 def write(path: str | Path, contents: bytes) -> None:
     """Put a file in its place in one step, so that nobody ever meets half of it."""
     path = Path(path)
+    if path.exists() and not path.is_file():
+        raise NetError(f"{path} cannot be written: it is there already, and is not a plain file")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with unfinished.open("wb") as file:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,9 +19,10 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
-from ..batch import Gpu, as_words, check_states, device_named, turns_all
+from ..batch import Gpu, as_words, check_memory, check_states, device_named, turns_all
 from ..chance import STREAM
 from ..game import Game, GameError
+from ..options import shown, whole_number
 from . import gumbel
 from .tree import (
     ROLLOUT,
@@ -39,6 +41,9 @@ from .tree import (
 )
 
 Array = Any
+
+MOST_EDGES = 1 << 10  # for each simulation
+MOST_SIMULATIONS = 1 << 24  # of one tree: its nodes are numbered, and fill a GiB
 
 
 class Evaluator(Protocol):
@@ -80,8 +85,26 @@ class Settings:
     """Room in a tree, in new edges a simulation. A full tree goes on without growing."""
 
     def __post_init__(self) -> None:
-        if self.simulations < 1:
+        if isinstance(self.simulations, int) and self.simulations < 1:
             raise GameError(f"a search makes at least one simulation, not {self.simulations}")
+        for name, most in (
+            ("simulations", MOST_SIMULATIONS),
+            ("considered", MOST_SIMULATIONS),
+            ("edges_each", MOST_EDGES),
+        ):
+            # Python's own: NumPy's small integers overflow when rooms are computed from them.
+            number = whole_number(f"{name} of a search", getattr(self, name), 1, most)
+            object.__setattr__(self, name, number)
+        for name in ("explore", "noise", "alpha"):
+            _check_real(name, getattr(self, name))
+        if self.seconds is not None:
+            _check_real("seconds", self.seconds)
+
+
+def _check_real(name: str, value: object) -> None:
+    real = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
+    if not real or not 0 <= value < math.inf:  # type: ignore[operator]
+        raise GameError(f"{name}={shown(value)}: {name} is a number, finite and 0 or more")
 
 
 @dataclass(frozen=True)
@@ -128,10 +151,12 @@ class Search:
         device: str = "cpu",
         threads: int | None = None,
     ) -> None:
-        self.game, self.size = game, size
+        self.game, self.size = game, whole_number("the trees of a search", size, least=1)
         self.settings = settings = settings or Settings()
         self.device = device_named(device, threads)
-        self.forest = forest_on(self.device, game, size, settings.simulations, settings.edges_each)
+        self.forest = forest_on(
+            self.device, game, self.size, settings.simulations, settings.edges_each
+        )
         self.evaluator = evaluator
         self.grown = False  # whether the trees hold something to be used again
         if settings.root == "gumbel":
@@ -182,8 +207,9 @@ class Search:
     def _check(self, states: Array, rngs: Array) -> None:
         check_states(self.game, states)
         if len(states) != self.size or rngs.shape != (self.size,) or rngs.dtype != STREAM:
-            given = f"{len(states)} with {len(rngs)} streams"
+            given = f"{len(states)} with streams {list(rngs.shape)}"
             raise GameError(f"this search is for {self.size} tables, not {given}")
+        check_memory("chance streams", rngs)
 
     def _check_turns(self, states: Array) -> None:
         turns = self.device.empty(self.size, np.int64)
@@ -347,8 +373,17 @@ class Lane:
         run, explore = self.device.launch, self.search.settings.explore
         run(select_all, self.size, *self.arrays, self.plan, self.views, explore)
         logits, values = self.evaluator(self.tensor)
+        self._check_answer(logits, values)
         put = self.device.put
         run(backup_all, self.size, trees, nodes, edges, put(logits), put(values))
+
+    def _check_answer(self, logits: Array, values: Array) -> None:
+        game = self.search.game
+        shapes = (self.size, game.num_actions), (self.size, game.seats)
+        if (tuple(logits.shape), tuple(values.shape)) != shapes:
+            given = f"{list(logits.shape)} and {list(values.shape)}"
+            wanted = f"{list(shapes[0])} and {list(shapes[1])} of {game.name}"
+            raise GameError(f"the evaluator's logits and values are {given}, not {wanted}")
 
 
 def interleave(lanes: list[Lane], count: int, deadline: float | None) -> None:

@@ -128,7 +128,13 @@ def read_stored(path: Path) -> Stored:
     found = metadata.pop("sha256", "")
     if found != checksum(metadata, arrays):
         raise DamagedError(f"{path} is damaged: its contents are not what was saved")
-    return Stored(arrays, json.loads(metadata["about"]), found)
+    try:
+        about = json.loads(metadata["about"])
+    except (KeyError, ValueError, RecursionError):
+        about = None
+    if not isinstance(about, dict):
+        raise DamagedError(f"{path} is damaged: what it says about itself is not a JSON object")
+    return Stored(arrays, about, found)
 
 
 def checksum(metadata: Mapping[str, str], arrays: Mapping[str, Any]) -> str:
