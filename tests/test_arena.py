@@ -332,26 +332,31 @@ def test_a_match_is_the_sum_of_its_chunks_whatever_their_size():
 
 
 def test_the_interval_covers_the_truth_as_often_as_it_says():
-    """honest-threshold in 10,000 matches of 100 pairs, around the win rate of all of them.
+    """honest-threshold in 10,000 matches of 80 to 120 pairs, around the win rate of all of them.
 
-    They are played in one go and parted afterwards. Intervals of 1.8 or 2.12 standard errors cover
-    the truth in 92.3 % and 96.4 % of such matches.
+    They are played in one go and parted afterwards. With so few pairs an interval of 1.96 standard
+    errors covers the truth in 94.7 % of matches, one of 1.8 in 92.4 %, one of 2.12 in 96.3 %; luck
+    moves these by 0.2. Lengths differ because win rates of equal matches come in steps.
     """
-    game, matches, pairs = load("liars_dice", dice=(2, 2)), 10_000, 100
-    who = np.tile([[0, 1], [1, 0]], (matches * pairs, 1))
-    tables = streams(1, "table", matches * pairs).repeat(2)
-    own = streams(1, "player", 2 * len(who)).reshape(-1, 2)
+    game, lengths = load("liars_dice", dice=(2, 2)), 80 + np.arange(10_000) % 41
+    pairs = int(lengths.sum())
+    who = np.tile([[0, 1], [1, 0]], (pairs, 1))
+    tables = streams(1, "table", pairs).repeat(2)
+    own = streams(1, "player", 4 * pairs).reshape(-1, 2)
     seated = [Compiled("honest"), Compiled("threshold")]
     scores, _, _ = play_out(game, seated, who, tables, own)
 
-    def result(part, groups):
-        chunk = _summed(game, 2, scores[part], who[part], groups)
+    def result(first, end):
+        games = slice(2 * first, 2 * end)
+        chunk = _summed(game, 2, scores[games], who[games], end - first)
         return MatchResult(game.name, ("honest", "threshold"), 1, chunk)
 
-    truth = result(slice(None), matches * pairs).win_rate
-    short = [result(slice(i, i + 2 * pairs), pairs) for i in range(0, len(who), 2 * pairs)]
+    truth = result(0, pairs).win_rate
+    short = [
+        result(end - length, end) for length, end in zip(lengths, lengths.cumsum(), strict=True)
+    ]
     covered = np.mean([each.low <= truth <= each.high for each in short])
-    assert 0.94 <= covered <= 0.96
+    assert 0.94 <= covered <= 0.955
 
 
 def test_a_draw_is_half_a_win_for_both():
