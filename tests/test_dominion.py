@@ -597,6 +597,7 @@ def test_only_its_owner_knows_when_cards_of_hand_and_deck_are_exchanged():
     ("field", "place", "value", "law"),
     [
         ("hand", (1, 0), 9, 5),
+        ("owned", (1, 0), 8, 5),
         ("supply", (0,), 1, 5),
         ("max_turns", (), 9, 1),
         ("tops", (0,), 99, 4),
