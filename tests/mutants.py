@@ -30,7 +30,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SECONDS = 300  # until a mutant is given up
+SECONDS = 300  # until a mutant is given up, and counts as a survivor
+SOUND_SECONDS = 1800  # for all tests without a mutant, where everything may have to be compiled
 FAILED = 1  # pytest's status where a test has failed; 2 to 5 say that tests could not be run
 
 
@@ -791,14 +792,16 @@ def copied(edited: Mutant | None = None) -> Iterator[Path]:
         yield folder
 
 
-def run_tests(folder: Path, tests: Sequence[str], *, interpreted: bool) -> tuple[int, str]:
+def run_tests(
+    folder: Path, tests: Sequence[str], *, interpreted: bool, seconds: int = SECONDS
+) -> tuple[int, str]:
     """The status of pytest and what it has printed."""
     settings = ["-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no", "-rf"]
     env = {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
     env |= {"NUMBA_DISABLE_JIT": "1"} if interpreted else {}
     command = [sys.executable, "-m", "pytest", *settings, *(f"tests/{test}" for test in tests)]
     done = subprocess.run(
-        command, cwd=folder, env=env, capture_output=True, text=True, timeout=SECONDS
+        command, cwd=folder, env=env, capture_output=True, text=True, timeout=seconds
     )
     return done.returncode, done.stdout + done.stderr
 
@@ -820,15 +823,16 @@ def check_sound(mutants: Sequence[Mutant]) -> None:
         for interpreted in (False, True):
             tests = {t: None for m in mutants if m.interpreted == interpreted for t in m.tests}
             if tests:
-                status, output = run_tests(folder, [*tests], interpreted=interpreted)
+                status, output = run_tests(
+                    folder, [*tests], interpreted=interpreted, seconds=SOUND_SECONDS
+                )
                 assert status == 0, f"without a mutant:\n{output}"
         code = "import kibitz; print(kibitz.__file__)"
         env = {**os.environ, "PYTHONPATH": str(folder)}
-        where = subprocess.run([sys.executable, "-c", code], cwd=folder, env=env, **PIPED)
-        assert where.stdout.startswith(str(folder)), f"tests import {where.stdout}"
-
-
-PIPED = {"capture_output": True, "text": True, "check": True}
+        where = subprocess.check_output(
+            [sys.executable, "-c", code], cwd=folder, env=env, text=True
+        )
+        assert where.startswith(str(folder)), f"tests import {where}"
 
 
 def chosen(mutants: Sequence[Mutant], word: str, sample: int) -> list[Mutant]:
