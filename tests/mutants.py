@@ -675,6 +675,14 @@ DOMINION = [
         "test_the_hand_of_a_seat_that_decides_and_what_it_looks_at_are_dealt_anew",
     ),
     rule_mutant(
+        "dominion: OpenSpiel resamples no hand of a seat to move",
+        "games/dominion/knowledge.py",
+        "for _ in range(ATTEMPTS):",
+        "for _ in range(0):",
+        "test_open_spiel.py::test_a_resampled_hand_is_no_more_like_the_truth_than_like_another"
+        "_though_its_seat_is_to_move",
+    ),
+    rule_mutant(
         "dominion: a re-deal forgets what everybody has seen",
         "games/dominion/knowledge.py",
         "            s.deck[owner, slot] += int(s.hand[owner, slot]) - int(s.shown[owner, slot])\n"

@@ -251,16 +251,18 @@ def overlap(one, other):
     return np.minimum(one, other).sum() / one.sum()
 
 
-def test_a_resampled_hand_is_as_unlike_the_truth_as_another_where_its_seat_is_to_move():
+def test_a_resampled_hand_is_no_more_like_the_truth_than_like_another_though_its_seat_is_to_move():
     table, with_truth, with_twin = open_spiel.game("dominion", kingdom="deck_top"), [], []
-    for state in random_states(table, seed=2, rounds=2):
+    sampler = random.Random(1).random
+    for state in random_states(table, seed=2, rounds=3):
         mover = state.current_player()
         if mover >= 0 and state.s.depth == 0 and state.s.hand[mover].sum() > 2:
-            one, other = (state.resample_from_infostate(1 - mover, UNIFORM).s for _ in range(2))
+            one, other = (state.resample_from_infostate(1 - mover, sampler).s for _ in range(2))
             with_truth.append(overlap(state.s.hand[mover], one.hand[mover]))
             with_twin.append(overlap(other.hand[mover], one.hand[mover]))
     assert len(with_truth) > 100
-    assert abs(np.mean(with_truth) - np.mean(with_twin)) < 0.05
+    assert np.mean(with_truth) < np.mean(with_twin) + 0.03
+    assert np.mean(with_truth) < 0.75, "where hands were kept both would be 1"
 
 
 @pytest.mark.parametrize("name", games.names())
