@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from kibitz import chance, games
-from kibitz.batch import Batch, IllegalAction
+from kibitz.batch import Batch, IllegalAction, check_positions
 from kibitz.game import CHANCE, OVER, GameError
 
 SIZE = 48
@@ -421,6 +421,23 @@ def test_states_that_are_not_side_by_side_are_refused():
         Batch.of(game, Batch(game, 8).states[::2], chance.streams(1, "table", 4))
     with pytest.raises(GameError, match="a list of one or more"):
         Batch.of(game, Batch(game, 8).states[:0], chance.streams(1, "table", 0))
+
+
+def test_states_from_outside_have_to_be_positions():
+    game = games.load("kuhn")
+    states = settled(game).states
+    check_positions(game, states, "a file")
+    states["length"][3] = 99
+    with pytest.raises(GameError, match="a file: state 3 is no position: bets come after"):
+        check_positions(game, states, "a file")
+
+
+def test_where_there_are_no_laws_states_from_outside_are_as_in_random_play(coin):
+    states = settled(coin).states
+    check_positions(coin, states, "a file")
+    states[coin.state.names[0]][3] = 99
+    with pytest.raises(GameError, match=r"a file: .* is 99, and in play it is"):
+        check_positions(coin, states, "a file")
 
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "8"])

@@ -29,7 +29,7 @@ from kibitz import chance
 from kibitz.arena.match import match
 from kibitz.batch import Batch
 from kibitz.game import CHANCE, NotationError
-from kibitz.games.beasty_bar import players, rules
+from kibitz.games.beasty_bar import laws, players, rules
 from kibitz.games.beasty_bar.text import cards_of, line_of
 
 # Section 6: what a seat sees ----------------------------------------------------------------------
@@ -159,6 +159,41 @@ def test_every_hand_the_other_seat_may_hold_is_as_likely():
     each = deals / perm(5, 2)
     assert len(found) == perm(5, 2) and len({pile for _, pile in found}) == comb(5, 2)
     assert sum((n - each) ** 2 / each for n in found.values()) < 19 + 4.5 * (2 * 19) ** 0.5
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "value", "law"),
+    [
+        ("pile", (0,), 0, 2),
+        ("queue", (), 1, 2),
+        ("queue", (), 1 << 8, 1),
+        ("turns", (), 5, 3),
+        ("scoring", (), 9, 0),
+    ],
+)
+def test_a_position_that_breaks_a_law_is_answered_with_it(field, place, value, law):
+    batch = Batch(TWO, 1, seed=1)
+    batch.settle()
+    s = batch.states[0]
+    assert TWO.wrong_with(s) == ""
+    states = np.array([s])
+    states[field][0, *place] = value
+    assert TWO.wrong_with(states[0]) == laws.FLAWS[law]
+
+
+def test_a_card_that_is_drawn_is_news_for_its_seat_alone():
+    s = TWO.fresh()
+    assert TWO.news(s, 0, 11) == "draws lion"
+    assert TWO.news(s, 1, 11) == "seat 0 draws a card"
+
+
+def test_what_a_seat_knows_contains_its_hand():
+    batch = Batch(TWO, 1, seed=1)
+    batch.settle()
+    s, t = batch.states[0], TWO.copy(batch.states[0])
+    TWO.redeal(t, 0, chance.stream(2, "search"))
+    assert s.hand[1] != t.hand[1]
+    assert TWO.known(s, 0) == TWO.known(t, 0) and TWO.known(s, 1) != TWO.known(t, 1)
 
 
 def test_a_label_names_the_species_and_not_the_slot():

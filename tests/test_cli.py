@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -9,9 +10,11 @@ import subprocess
 import sys
 
 import pytest
+from rich.console import Console
+from test_dominion import Table as DominionTable
 from typer.testing import CliRunner
 
-from kibitz import cli
+from kibitz import cli, terminal
 from kibitz.arena.table import Table
 from kibitz.games import load, names
 from kibitz.players import Compiled
@@ -233,6 +236,37 @@ def test_a_hidden_hand_is_not_shown_before_the_end():
     done = kibitz("play", "liars_dice", "--seed", "3", typed="1x1\nquit\n")
     assert "The other seat has 5 dice" in done.stdout
     assert "The other dice" not in done.stdout
+
+
+class Scripted:
+    """Plays what it is told to, in words."""
+
+    name = "scripted"
+
+    def __init__(self, *texts):
+        self.texts = list(texts)
+
+    def choose(self, sight):
+        return [sight.read_action(0, self.texts.pop(0))]
+
+
+@pytest.mark.parametrize(
+    ("hand", "texts", "heard"),
+    [
+        ("Artisan, Gold", ["play Artisan", "gain Silver", "top Gold"], "puts a card on the deck"),
+        ("Sentry", ["play Sentry", "finish", "finish", "top Gold"], "puts the cards back"),
+    ],
+)
+def test_what_somebody_puts_back_is_not_shown_to_the_person(hand, texts, heard):
+    by_hand = DominionTable(hand, deck="Copper, Gold, Silver")
+    table = Table(by_hand.game, seed=1)
+    table._truth = by_hand.s
+    out, scripted = io.StringIO(), Scripted(*texts, "end actions", "end buys")
+    person = terminal.Person(Console(file=out, width=200), scripted, "", lambda prompt: "quit")
+    with pytest.raises(terminal.LeftTheTable):
+        terminal._play_round(table, [scripted, person], person)
+    assert f"Seat 0 (scripted): {heard}\n" in out.getvalue()
+    assert "top Gold" not in out.getvalue()
 
 
 def test_a_record_is_shown_up_to_a_ply(tmp_path):

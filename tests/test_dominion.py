@@ -17,7 +17,7 @@ import pytest
 from kibitz import chance, games
 from kibitz.batch import Batch
 from kibitz.game import CHANCE, OVER, OptionError
-from kibitz.games.dominion import cards, options, rules, zones
+from kibitz.games.dominion import cards, laws, options, rules, zones
 from kibitz.games.dominion.catalogue import CARDS
 
 HERE = Path(__file__).parent
@@ -570,16 +570,16 @@ def test_a_card_that_everybody_has_seen_stays_on_the_deck():
     assert len(met) > 30
 
 
-def test_a_seat_that_decides_keeps_its_hand_and_what_it_looks_at():
+def test_the_hand_of_a_seat_that_decides_and_what_it_looks_at_are_dealt_anew():
     table = Table("Sentry, Copper, Gold", deck="Estate, Silver, Duchy, Curse, Province")
     table.play("play Sentry")
-    decks = set()
-    for t in redeals(table, 1, 50):
-        assert t.hand[0].tobytes() == table.s.hand[0].tobytes()
-        assert t.limbo.tolist() == table.s.limbo.tolist()
-        decks.add(t.top[0].tobytes())
-    assert len(decks) == 2  # Curse and Province, in either order
-    assert len({t.top[0].tobytes() for t in redeals(table, 0, 50)}) == 1
+    met = {"hand": set(), "limbo": set(), "top": set()}
+    for t in redeals(table, 1, 100):
+        for zone, places in met.items():
+            places.add(t[zone][0].tobytes() if zone != "limbo" else t.limbo.tobytes())
+        assert "trash" in table.game.action_text(t, table.game.legal(t)[0]), "the question stays"
+    assert all(len(places) > 10 for places in met.values())
+    assert len({t.tobytes() for t in redeals(table, 0, 50)}) == 1, "its own cards it knows"
 
 
 def test_only_its_owner_knows_when_cards_of_hand_and_deck_are_exchanged():
@@ -591,6 +591,28 @@ def test_only_its_owner_knows_when_cards_of_hand_and_deck_are_exchanged():
     known = table.game.known
     assert known(table.s, 0) == known(other, 0)
     assert known(table.s, 1) != known(other, 1)
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "value", "law"),
+    [
+        ("hand", (1, 0), 9, 5),
+        ("owned", (1, 0), 8, 5),
+        ("supply", (0,), 1, 5),
+        ("max_turns", (), 9, 1),
+        ("tops", (0,), 99, 4),
+        ("depth", (), 99, 6),
+    ],
+)
+def test_a_position_that_breaks_a_law_is_answered_with_it(field, place, value, law):
+    game, rng = GAME.bind(kingdom="first_game"), chance.stream(1, "table")
+    s = game.fresh()
+    while game.turn(s) == CHANCE:
+        game.roll(s, rng)
+    assert game.wrong_with(s) == ""
+    states = np.array([s])
+    states[field][0, *place] = value
+    assert game.wrong_with(states[0]) == laws.FLAWS[law - 1]
 
 
 def test_at_clean_up_nobody_knows_a_hand_any_more():

@@ -8,6 +8,7 @@ from kibitz import chance
 from kibitz.game import CHANCE, OVER
 from kibitz.games.dominion import cards, zones
 from kibitz.games.dominion.catalogue import CARDS
+from kibitz.players import Sight
 
 EVERYBODY = 0b11
 
@@ -96,6 +97,36 @@ def test_what_artisan_puts_back_is_a_secret_of_its_player():
     assert told == [zones.PUTS_ON_DECK, 0, 0, 0, 1]
     remembered = latest(table.s.acted[0], table.s.acted_count[0])
     assert remembered == [zones.PUTS_ON_DECK, cards.GOLD + 1, table.slot("Artisan") + 1, 0, 1]
+
+
+def test_what_artisan_puts_back_is_not_at_the_tables_that_others_imagine():
+    table = Table("Artisan, Gold, Estate", deck="2 Copper").play("play Artisan", "gain Silver")
+    table.play("top Gold")
+    assert not table.s.selected.any(), "which cards were chosen is over with the question"
+    sight = Sight(table.game, [table.s], [1], chance.streams(1, "player", 1))
+    imagined = [sight.imagine()[0] for _ in range(40)]
+    for s in (sight._tables.states[0], *imagined):
+        assert latest(s.acted[0], s.acted_count[0])[:2] == [zones.PUTS_ON_DECK, 0]
+    assert len({int(s.top[0, s.tops[0] - 1]) for s in imagined}) > 2
+
+
+def news(table, text, seat):
+    """What a seat hears when a text is played."""
+    return table.game.news(table.s, seat, table.game.read_action(table.s, text))
+
+
+def test_what_artisan_and_sentry_put_back_is_news_for_nobody_else():
+    table = Table("Artisan, Gold").play("play Artisan", "gain Silver")
+    assert [news(table, "top Gold", seat) for seat in range(2)] == [
+        "top Gold",
+        "puts a card on the deck",
+    ]
+    table = Table("Sentry", deck="Copper, Gold, Silver")
+    table.play("play Sentry", "finish", "finish")
+    assert [news(table, "top Gold", seat) for seat in range(2)] == [
+        "top Gold",
+        "puts the cards back",
+    ]
 
 
 def test_artisan_without_anything_to_gain_still_puts_a_card_back():

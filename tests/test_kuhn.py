@@ -3,9 +3,10 @@
 from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
 import pytest
 
-from kibitz import games
+from kibitz import chance, games
 from kibitz.game import CHANCE, OVER, NotationError
 from kibitz.games import kuhn
 
@@ -183,6 +184,37 @@ def test_what_a_seat_knows_is_named_once():
     }
     knowledge, names = zip(*pairs, strict=True)
     assert len(pairs) == len(set(knowledge)) == len(set(names)) == 2 * (1 + 3 * 9)
+
+
+@pytest.mark.parametrize(
+    ("field", "place", "value", "law"),
+    [("card", (1,), 2, 0), ("card", (0,), -1, 0), ("card", (1,), 3, 0), ("length", (), 3, 1)],
+)
+def test_a_position_that_breaks_a_law_is_answered_with_it(field, place, value, law):
+    s = GAME.read("kq b")
+    assert GAME.wrong_with(s) == ""
+    states = np.array([s])
+    states[field][0, *place] = value
+    assert GAME.wrong_with(states[0]) == kuhn.FLAWS[law]
+
+
+def test_a_card_is_news_for_the_seat_that_is_dealt_it_alone():
+    s = GAME.fresh()
+    for dealt in range(2):
+        assert [bool(GAME.news(s, seat, dealt)) for seat in range(2)] == [dealt == 0, dealt == 1]
+        GAME.play(s, dealt)
+    assert [GAME.news(s, seat, kuhn.BET) for seat in range(2)] == ["bet", "bet"]
+
+
+def test_a_redeal_gives_the_other_seat_either_of_the_other_cards():
+    s, rng = GAME.read("kq p"), chance.stream(1, "search")
+    for seat, texts in ((0, {"kq p", "kj p"}), (1, {"kq p", "jq p"})):
+        met = set()
+        for _ in range(40):
+            t = GAME.copy(s)
+            GAME.redeal(t, seat, rng)
+            met.add(GAME.text(t))
+        assert met == texts
 
 
 @pytest.mark.parametrize("told", ["", "kk", "k", "xq", "-q", "kq bpb", "kq ppp", "k- p", "-- b"])

@@ -394,6 +394,37 @@ def test_the_other_hand_shows_in_nothing_a_seat_gets(game):
                 assert player(twin, seat, rng) == player(s, seat, rng)
 
 
+@pytest.mark.parametrize(
+    ("field", "place", "value", "law"),
+    [
+        ("hand", (0, 3), 1, 1),
+        ("hand", (0, 0), 2, 1),
+        ("dice", (0,), 3, 0),
+        ("rolled", (), 3, 1),
+        ("last", (), 3, 2),
+        ("length", (), 1, 2),
+    ],
+)
+def test_a_position_that_breaks_a_law_is_answered_with_it(field, place, value, law):
+    game = FIVES.bind(dice=(2, 2))
+    s = liars_dice.position(game, [(1, 2), (3, 4)], [2, 9])
+    assert game.wrong_with(s) == ""
+    states = np.array([s])
+    states[field][0, *place] = value
+    assert game.wrong_with(states[0]) == liars_dice.FLAWS[law]
+
+
+def test_a_die_is_news_for_the_seat_that_rolls_it_alone():
+    game = FIVES.bind(dice=(1, 1))
+    s = game.fresh()
+    for seat in range(2):
+        assert [game.news(s, each, 4) for each in range(2)] == [
+            "rolls 5" if each == seat else "" for each in range(2)
+        ]
+        game.play(s, 4)
+    assert {game.news(s, each, 4) for each in range(2)} == {"1x5"}
+
+
 @every_round
 def test_playing_on_a_copy_leaves_the_original_alone(game):
     for hands, history in random_rounds(game, 5):

@@ -12,6 +12,7 @@ import pytest
 
 from kibitz import games
 from kibitz.game import OptionError, Options, nothing_hidden
+from kibitz.games.dominion import effects
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -222,6 +223,46 @@ def test_a_seat_does_not_notice_the_card_of_another():
 
 def test_an_event_that_lays_something_open_is_told_with_what_it_laid_open():
     assert open_spiel.heard("0.a", ".b", "1:7") != open_spiel.heard("0.a", ".c", "1:7")
+
+
+def puts_back_unseen(s):
+    """Whether the seat to move chooses a card for its deck that nobody else sees."""
+    k = int(s.depth) - 1
+    hidden = k >= 0 and (s.job[k] == effects.ORDER_LOOKED or not s.open[k])
+    return hidden and s.job[k] in (effects.TOPDECK, effects.ORDER_LOOKED)
+
+
+def test_a_seat_is_not_told_what_another_puts_on_its_deck_unseen():
+    """What an Artisan or a Sentry puts back, in random play."""
+    table, met = open_spiel.game("dominion", kingdom="deck_top"), 0
+    for state in random_states(table, seed=1, rounds=8):
+        if not state.is_terminal() and puts_back_unseen(state.s):
+            other = 1 - state.current_player()
+            strings = [
+                state.child(a).information_state_string(other) for a in state.legal_actions()
+            ]
+            assert len({told.split()[-1].partition(".")[0] for told in strings}) == 1
+            met += len(strings) > 1
+    assert met > 5
+
+
+def overlap(one, other):
+    """Which part of a hand is in another one of the same size."""
+    return np.minimum(one, other).sum() / one.sum()
+
+
+def test_a_resampled_hand_is_no_more_like_the_truth_than_like_another_though_its_seat_is_to_move():
+    table, with_truth, with_twin = open_spiel.game("dominion", kingdom="deck_top"), [], []
+    sampler = random.Random(1).random
+    for state in random_states(table, seed=2, rounds=3):
+        mover = state.current_player()
+        if mover >= 0 and state.s.depth == 0 and state.s.hand[mover].sum() > 2:
+            one, other = (state.resample_from_infostate(1 - mover, sampler).s for _ in range(2))
+            with_truth.append(overlap(state.s.hand[mover], one.hand[mover]))
+            with_twin.append(overlap(other.hand[mover], one.hand[mover]))
+    assert len(with_truth) > 100
+    assert np.mean(with_truth) < np.mean(with_twin) + 0.03
+    assert np.mean(with_truth) < 0.75, "where hands were kept both would be 1"
 
 
 @pytest.mark.parametrize("name", games.names())

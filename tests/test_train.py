@@ -9,25 +9,30 @@ import random
 import time
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import killing
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from kibitz import players
 from kibitz.batch import Batch
+from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net
 from kibitz.recipes import recipe
-from kibitz.search.mcts import Settings
+from kibitz.search.mcts import Search, Settings
 from kibitz.train import folder as folders
-from kibitz.train.folder import Listed, RunError, RunFolder
+from kibitz.train.folder import Listed, RunError, RunFolder, read_tensors, write_tensors
 from kibitz.train.league import League
-from kibitz.train.learner import Lessons
+from kibitz.train.learner import Learner, Lessons
 from kibitz.train.replay import Positions, Replay
 from kibitz.train.run import Run
+from kibitz.train.selfplay import SelfPlay
+from kibitz.train.weights import follow
 
 TINY = replace(
     recipe("beasty_bar", "demo"),
@@ -229,8 +234,6 @@ def test_the_learner_fits_what_it_is_shown():
     """A hundred steps on one batch: policy and value errors fall far."""
     from kibitz.nets import NETS
     from kibitz.nets.evaluate import NetEvaluator
-    from kibitz.train.learner import Learner
-    from kibitz.train.selfplay import SelfPlay
 
     game = load("beasty_bar", early_stop=True)
     played = SelfPlay(game, 16, Settings(simulations=20), "rollout", "cpu").play(1, 1)
@@ -249,6 +252,92 @@ def test_the_learner_fits_what_it_is_shown():
     logits, values = NetEvaluator(learner.net)(views)
     assert logits.shape == (64, 124) and np.isfinite(values).all()
     assert torch.isfinite(views).all()
+
+
+def test_self_play_searches_with_streams_that_no_table_has(monkeypatch):
+    keys, run = set(), Search.run
+
+    def noted(search, states, rngs):
+        keys.update(rngs["key"].tolist())
+        return run(search, states, rngs)
+
+    monkeypatch.setattr(Search, "run", noted)
+    SelfPlay(load("kuhn"), 8, Settings(simulations=4), "rollout", "cpu").play(5, 2)
+    assert len(keys) == 8
+    assert not keys & set(streams(5, "table", 1000)["key"].tolist())
+
+
+def test_the_average_keeps_as_much_of_its_weights_as_it_is_told_to():
+    average, net = (nn.Linear(1, 1, bias=False) for _ in range(2))
+    for step, kept in ((0, 0.1), (1_000_000, 0.9)):
+        nn.init.constant_(average.weight, 1.0)
+        nn.init.constant_(net.weight, 0.0)
+        follow(average, net, 0.9, step)
+        assert average.weight.item() == pytest.approx(kept)
+
+
+def test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself():
+    game, rows = load("beasty_bar", early_stop=True), some_positions(4)
+    rows.score[:], rows.value[:], rows.margin[:] = 1.0, -1.0, 0.5
+    learner = Learner(game, nn.Linear(1, 1), Lessons(trust_search=0.25), "cpu", seed=1)
+    logits = torch.zeros(4, game.num_actions)
+    logits[:, 0] = 50.0  # not legal, and what a missing action would be taken for
+    losses = learner.losses(rows, logits, torch.full((4, 2), 0.5), torch.full((4,), 0.5))
+    assert float(losses["policy"]) == pytest.approx(np.log(2))
+    assert float(losses["value"]) == pytest.approx(0) == float(losses["margin"])
+
+
+def test_only_who_wins_often_enough_passes_the_gate(tmp_path, monkeypatch):
+    run = Run(replace(TINY, gate_rate=0.6), tmp_path / "run", seed=3)
+    passed = {}
+    for run.standing.iteration, rate in ((2, 0.59), (4, 0.6)):
+        result = SimpleNamespace(win_rate=rate)
+        monkeypatch.setattr("kibitz.train.run.match", lambda *_, r=result, **settings: r)
+        passed[rate] = run._gate(lambda *stage: None)["passed"]
+    run.close()
+    assert passed == {0.59: False, 0.6: True} and run.standing.league.members == [0, 4]
+
+
+def test_a_run_is_not_resumed_with_another_seed(tmp_path):
+    Run(TINY, tmp_path / "run", seed=3).close()
+    with pytest.raises(RunError, match="begun with another seed: 3"):
+        Run(TINY, tmp_path / "run", seed=4, resume=True)
+
+
+def test_a_file_of_arrays_with_one_changed_bit_is_refused(tmp_path):
+    path = tmp_path / "000001.safetensors"
+    write_tensors(path, {"weights": np.arange(4.0)}, {"why": "a test"})
+    assert read_tensors(path)[1] == {"why": "a test"}
+    content = path.read_bytes()
+    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(RunError, match="its contents are not what was saved"):
+        read_tensors(path)
+
+
+def test_a_replay_names_the_shards_that_it_could_not_load(tmp_path):
+    game, replay, folder = load("beasty_bar", early_stop=True), Replay(10), RunFolder(tmp_path)
+    folder.shard(1).parent.mkdir()
+    there = some_positions(4).save(folder.shard(1), game)
+    problems = replay.load(folder, [there, Listed("000002.safetensors", "0" * 64, 4)], game)
+    assert len(replay) == 4 and list(problems) == [folder.shard(2)]
+
+
+def test_a_lock_removes_what_a_killed_save_has_left(tmp_path):
+    for name in (".run.json.12", ".gitignore"):
+        (tmp_path / name).write_bytes(b"half")
+    folder = RunFolder(tmp_path)
+    folder.lock()
+    folder.unlock()
+    assert not (tmp_path / ".run.json.12").exists() and (tmp_path / ".gitignore").exists()
+
+
+def test_a_shard_of_impossible_states_is_refused(tmp_path):
+    game, rows = load("beasty_bar", early_stop=True), some_positions(4)
+    path = tmp_path / "000001.safetensors"
+    rows.states["hand"][2, 0] = rows.states["hand"][2, 1]
+    rows.save(path, game)
+    with pytest.raises(RunError, match="state 2 is no position"):
+        Positions.read(path, game)
 
 
 def test_a_recipe_that_does_not_exist_is_refused():
