@@ -181,7 +181,7 @@ PLAYERS = [
     mutant(
         "what fills up the list of legal actions counts as legal",
         "players.py",
-        "wrong = ~((legal == chosen[:, None]) & _inside(sight)).any(1)",
+        "wrong = ~((legal == chosen[:, None]) & inside).any(1)",
         "wrong = ~(legal == chosen[:, None]).any(1)",
         "test_arena.py::test_what_only_fills_the_list_of_legal_actions_is_not_legal",
     ),
@@ -340,8 +340,8 @@ ARENA = [
     mutant(
         "a table plays what is not legal",
         "arena/table.py",
-        "if number not in self.actions:",
-        "if number < 0:",
+        "or number not in self.actions:",
+        "or number < 0:",
         "test_arena.py::test_an_illegal_action_is_refused_with_what_was_possible_and_nothing_is_lost",
     ),
     mutant(
@@ -729,15 +729,15 @@ DOMINION = [
     rule_mutant(
         "dominion: everybody hears what an Artisan puts back",
         "games/dominion/text.py",
-        "if s.job[k] == TOPDECK and not s.open[k]:",
-        "if s.job[k] == TOPDECK and s.open[k] > 1:",
+        "k >= 0 and s.job[k] == TOPDECK and not s.open[k]:",
+        "k >= 0 and s.job[k] == TOPDECK and s.open[k] > 1:",
         "test_dominion_cards.py::test_what_artisan_and_sentry_put_back_is_news_for_nobody_else",
     ),
     rule_mutant(
         "dominion: everybody hears what a Sentry puts back",
         "games/dominion/text.py",
-        "if s.job[k] == ORDER_LOOKED:",
-        "if s.job[k] < 0:",
+        "k >= 0 and s.job[k] == ORDER_LOOKED:",
+        "k >= 0 and s.job[k] < 0:",
         "test_dominion_cards.py::test_what_artisan_and_sentry_put_back_is_news_for_nobody_else",
     ),
 ]

@@ -442,5 +442,5 @@ def test_where_there_are_no_laws_states_from_outside_are_as_in_random_play(coin)
 
 @pytest.mark.parametrize("size", [0, -1, 2.5, True, "8"])
 def test_a_batch_has_a_whole_number_of_games(size):
-    with pytest.raises(GameError, match="at least 1"):
+    with pytest.raises(GameError, match="a whole number, 1 or more"):
         Batch(games.load("kuhn"), size)
