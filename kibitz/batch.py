@@ -378,6 +378,10 @@ class Cpu:
     def empty(self, shape: Any, dtype: Any) -> Array:
         return zeros(shape, dtype)
 
+    def scratch(self, shape: Any, dtype: Any) -> Array:
+        """Memory that a kernel writes before it reads it."""
+        return zeros(shape, dtype)
+
     def put(self, array: Any) -> Array:
         return as_array(array)
 
@@ -413,6 +417,10 @@ class Gpu:
 
     def empty(self, shape: Any, dtype: Any) -> Array:
         return self.cuda.to_device(zeros(shape, dtype))
+
+    def scratch(self, shape: Any, dtype: Any) -> Array:
+        """Memory that a kernel writes before it reads it: nothing is copied from the host."""
+        return self.cuda.device_array(shape, dtype)
 
     def put(self, array: Any) -> Array:
         if hasattr(array, "copy_to_host"):  # is on the device already
@@ -628,8 +636,8 @@ class Batch:
             raise GameError(f"two players need streams [{self.size}, 2], not {list(own.shape)}")
         check_memory("chance streams", own)
         tokens = self._token(one), self._token(other)
-        copies = self.device.empty(self.size, self.game.state)
-        illegal = self.device.empty(self.size, np.int64)
+        copies = self.device.scratch(self.size, self.game.state)
+        illegal = self.device.scratch(self.size, np.int64)
         self.run(
             contest_all,
             *tokens,
