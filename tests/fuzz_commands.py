@@ -22,9 +22,10 @@ import torch
 from fuzzing import ACCEPTED, FOLDER, REFUSED, Wrong
 
 import kibitz.train.run
-from kibitz import bench, cli, contract, nets, recipes
+from kibitz import cli, contract, nets, recipes
 from kibitz.arena.rating import saved_match
 from kibitz.arena.table import Table
+from kibitz.bench import networks, rules
 from kibitz.games import load
 from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
 from kibitz.nets.onnx_file import save_onnx
@@ -137,12 +138,12 @@ def make_small() -> None:
     for name in beasty_bar.RECIPES:
         beasty_bar.RECIPES[name] = TINY_SEARCH
     dominion.RECIPES.clear()
-    bench.decision_us = lambda name: {"opening": 1.0, "game": 1.0}
+    networks.decision_us = lambda name: {"opening": 1.0, "game": 1.0}
     contract.PROMISES = contract.PROMISES[3:7]  # quick ones
     kibitz.train.run.draw = lambda rows, path: None
-    bench.SECONDS, bench.REPEATS, bench.CPU_GAMES = 0.001, 1, 8
-    bench.TABLES = {"cpu": (4,), "cuda": (4,)}
-    bench.start_seconds = lambda name, options: (1.0, 1.0)
+    rules.SECONDS, rules.REPEATS, rules.CPU_GAMES, networks.REPEATS = 0.001, 1, 8, 1
+    networks.TABLES = {"cpu": (4,), "cuda": (4,)}
+    rules.start_seconds = lambda name, options: (1.0, 1.0)
 
 
 def fresh_files() -> None:
