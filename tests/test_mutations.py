@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from kibitz import games
+from kibitz.chance import PURPOSES, stream
 from kibitz.contract import PROMISES, check
 
 GAMES = 20  # enough for each of the mistakes
@@ -333,6 +334,22 @@ def test_a_sound_copy_of_liars_dice_keeps_those_that_were_broken(folder: Path) -
     meant = {mistake.promise for mistake in MISTAKES if mistake.game == "liars_dice"}
     for result in check(broken(None, "liars_dice", folder), games=GAMES, only=meant):
         assert result.passed, result.message
+
+
+def packed_stream(seed: int, purpose: str, index: int = 0) -> object:
+    """A stream whose key says in its low bits what it is for, as a careless house would have it."""
+    rng = stream(seed, "table", 0)
+    rng.key, rng.count = 4 * seed + PURPOSES.index(purpose), index << 32
+    return rng
+
+
+@pytest.mark.parametrize("name", ["kuhn", "liars_dice"])
+def test_the_check_foretells_dice_whose_streams_are_related(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr("kibitz.contract.hidden.stream", packed_stream)
+    (result,) = check(name, games=GAMES, only=["dice_cannot_be_foretold"])
+    assert not result.passed and "foretells" in result.message
 
 
 def test_every_promise_about_rules_has_a_mistake_that_it_catches() -> None:

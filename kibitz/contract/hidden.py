@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -402,17 +403,18 @@ def _choice(choose: Any, s: State, seat: int, rng: Rng) -> int:
 
 def dice_cannot_be_foretold(trial: Trial) -> None:
     """Nothing that a player can make of its own stream foretells what the table will throw."""
-    throws = [(s, i) for i, s in enumerate(some(trial.chances, THROWS))]
-    if not throws:
+    if not trial.chances:
         raise NotTried("the game has no chance moves")
+    positions = itertools.cycle(some(trial.chances, THROWS))
+    throws = list(zip(positions, range(THROWS), strict=False))
     for name, derived in ATTACKS.items():
         hits = expected = spread = 0.0
         for s, i in throws:
             table, own = stream(trial.seed, "table", i), stream(trial.seed, "player", i)
             sight = Sight(trial.game, [s], [0], [own])
             outcome = int(trial.game.roll(trial.game.copy(s), table))
-            guess = stream(trial.seed, "player", i)
-            guess.key, guess.count = derived(sight.rngs["key"][0]), 0
+            guess = stream(trial.seed, "player", i)  # as it was before the player used it
+            guess.key = derived(sight.rngs["key"][0])
             hits += int(trial.game.roll(trial.game.copy(s), guess)) == outcome
             likely = float((trial.odds(s) ** 2).sum())  # of two throws alike
             expected, spread = expected + likely, spread + likely * (1 - likely)
