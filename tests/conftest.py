@@ -14,6 +14,7 @@ ORACLES = Path(os.environ.get("KIBITZ_ORACLES") or HERE / "oracles")
 COIN = HERE / "games" / "coin.py"
 
 collect_ignore = ["games"]  # games are loaded by path, as a user would
+collect_ignore_glob = ["fuzz_*.py"]  # modules of the fuzz worker, which sets their folder
 
 
 @pytest.fixture(scope="session")
