@@ -237,8 +237,8 @@ def check_states(game: Game, states: Array) -> None:
 
 def check_memory(what: str, array: Array) -> None:
     """Refuse an array that compiled code cannot write to as it writes to all others."""
-    if not isinstance(array, np.ndarray):
-        return  # on a GPU
+    if not isinstance(array, np.ndarray) or array.flags.carray:
+        return  # on a GPU, or as it should be
     if not (array.flags.c_contiguous and array.flags.aligned):
         raise GameError(f"{what} lie side by side in memory; give a contiguous copy of these")
     if not array.flags.writeable:
@@ -699,11 +699,12 @@ class Batch:
         seats = self._one_a_game("seats", given)
         if isinstance(seats, np.ndarray):  # reading from a GPU would make every call wait for it
             lowest = OVER if waiting else 0
-            wrong = seats[(seats < lowest) | (seats >= self.game.seats)]
-            if wrong.size:
-                raise GameError(
-                    f"{self.game.name} has the seats 0 to {self.game.seats - 1}, not {wrong[0]}"
-                )
+            counted = seats - lowest if lowest else seats
+            # One look at all of them: what is too low is huge as an unsigned number.
+            if counted.view(np.uint64).max() >= self.game.seats - lowest:
+                wrong = seats[(seats < lowest) | (seats >= self.game.seats)][0]
+                has = f"{self.game.name} has the seats 0 to {self.game.seats - 1}"
+                raise GameError(f"{has}, not {wrong}")
         return seats
 
     def _streams(self, given: Array) -> Array:
