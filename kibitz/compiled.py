@@ -36,6 +36,7 @@ GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everythi
 ROOMS: dict[str, tuple[str, ...]] = {
     "games": (),
     "search": ("search",),
+    "bidding/exact": ("search", "bidding/exact"),
     "bench": ("bench",),
 }
 NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
@@ -163,12 +164,19 @@ def _place(module: str) -> cache.Place:
     Its name follows from all sources that can be compiled into the function. They are read now:
     later they may have been edited.
     """
-    top, _, rest = module.partition(".")
-    room = rest.partition(".")[0] if top == "kibitz" else "games"
+    room = _room(module)
     if f"{room}.py" not in GROUND and room not in ROOMS:
         return lambda signature: None
     edition(module)
     return functools.partial(_shelf, _home(module), room, _house_digest(ROOMS.get(room, ())))
+
+
+def _room(module: str) -> str:
+    """The room of a module of the package; games from outside are in the room of games."""
+    top, _, rest = module.partition(".")
+    path = rest.replace(".", "/")
+    inner = (room for room in ROOMS if f"{path}/".startswith(f"{room}/"))
+    return next(inner, path.partition("/")[0]) if top == "kibitz" else "games"
 
 
 def _shelf(home: str, room: str, house: str, signature: object) -> str | None:
@@ -182,7 +190,7 @@ def _shelf(home: str, room: str, house: str, signature: object) -> str | None:
     if any(digits.startswith(UNKEPT) for digits in editions.values()):
         return None
     games = [owner.rpartition(".")[2][-60:] for owner in sorted(editions)]
-    names = [*games[:1], *ROOMS.get(room, ())[-1:]] or ["ground"]
+    names = [*games[:1], *(r.replace("/", "_") for r in ROOMS.get(room, ())[-1:])] or ["ground"]
     return "-".join([*names, digest((), house, sorted(editions.items()))])
 
 

@@ -36,7 +36,11 @@ def shown(value: object, most: int = 60) -> str:
     """A value as a message shows it, however long it is."""
     if isinstance(value, int) and abs(value) >= 10**most:
         return "a number that is far too large"
-    text = repr(value)
+    return shortened(repr(value), most)
+
+
+def shortened(text: str, most: int = 60) -> str:
+    """A text that somebody has typed, short enough to be shown in a message."""
     return text if len(text) <= most else f"{text[:most]}..."
 
 

@@ -26,12 +26,12 @@ from kibitz import cli, contract, nets, recipes
 from kibitz.arena.rating import saved_match
 from kibitz.arena.table import Table
 from kibitz.bench import networks, rules
+from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
+from kibitz.bidding.onnx_file import save_onnx
 from kibitz.games import load
-from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
-from kibitz.nets.onnx_file import save_onnx
 from kibitz.search.mcts import Settings
-from kibitz.train.learner import Lessons
 from kibitz.train.run import Run
+from kibitz.train.tree_search.learner import Lessons
 
 NOT_COMPILED = "the fuzz tests do not compile for"
 LINES = 12  # of what is said with status 2: a usage line, a frame, a sentence

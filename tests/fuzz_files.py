@@ -31,10 +31,10 @@ from kibitz.arena.rating import saved_match
 from kibitz.arena.results import APPLICATION_ID
 from kibitz.arena.results import FORMAT as FORMAT_OF_RESULTS
 from kibitz.arena.table import Table
+from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
+from kibitz.bidding.onnx_file import BYTES, VARINT, load_onnx, save_onnx, varint
 from kibitz.games import load
-from kibitz.nets import NETS
-from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
-from kibitz.nets.onnx_file import BYTES, VARINT, load_onnx, save_onnx, varint
+from kibitz.nets import all_kinds
 from kibitz.players import player
 from kibitz.recipes import recipe
 from kibitz.train.folder import FORMAT, checksum, read_stored
@@ -257,7 +257,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
 @functools.cache
 def valid_net(kind: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Metadata and tensors of a small network."""
-    config, net = NETS[kind]
+    config, net = all_kinds()[kind].config, all_kinds()[kind].net
     fields = {k: v for k, v in CONFIGS[kind].items() if k in config.__dataclass_fields__}
     game = load("liars_dice", **DICE) if kind != "zones" else game_named("beasty_bar")
     file = PLACE / f"{kind}.safetensors"
@@ -312,7 +312,7 @@ def _facts(rng: random.Random, facts: dict[str, str], tensors: dict[str, Any]) -
         case 1:
             facts[key] = mutate.text(rng, facts[key])
         case 2:
-            facts["net"] = rng.choice(list(NETS))
+            facts["net"] = rng.choice(list(all_kinds()))
         case _:
             with suppress(ValueError, KeyError, TypeError, RecursionError):
                 key = rng.choice(("config", "about"))
@@ -455,7 +455,7 @@ def _parts(content: bytes) -> list[tuple[int, int, Any]]:
 
 
 def _written(number: int, kind: int, value: Any) -> bytes:
-    from kibitz.nets.onnx_file import _varint
+    from kibitz.bidding.onnx_file import _varint
 
     tag = _varint(number << 3 | kind)
     if kind == VARINT:

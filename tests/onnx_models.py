@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from kibitz.nets.bilinear import (
+from kibitz.bidding.bilinear import (
     CompBilinConfig,
     NetCompBilin,
 )

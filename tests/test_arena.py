@@ -16,13 +16,13 @@ from kibitz.batch import IllegalAction
 from kibitz.chance import streams
 from kibitz.game import CHANCE, GameError, NotationError
 from kibitz.games import kuhn, load, names
-from kibitz.players import Compiled, PlayerError, Sight, answers, player
+from kibitz.players import PlayerError, Scripted, Sight, answers, player
 
 
 def played(game, seed=0):
     table = Table(game, seed=seed)
     while not table.over:
-        table.play(table.ask(Compiled("random")))
+        table.play(table.ask(Scripted("random")))
     return table
 
 
@@ -167,7 +167,7 @@ def test_the_truth_is_not_in_a_sight():
     table.play("3x6")
     hands = {tuple(table.sight()._tables.states[0].hand[0])}
     for _ in range(20):
-        table.ask(Compiled("random"))
+        table.ask(Scripted("random"))
         sight = table.sight()
         hands.add(tuple(sight._tables.states[0].hand[0]))
         assert (sight._tables.states[0].hand[1] == table._truth.hand[1]).all()
@@ -189,7 +189,7 @@ def test_asking_a_player_does_not_change_the_table_or_its_dice():
     game = load("liars_dice")
     asked, left_alone = Table(game, seed=1), Table(game, seed=1)
     for _ in range(5):
-        asked.ask(Compiled("honest"))
+        asked.ask(Scripted("honest"))
     for table in (asked, left_alone):
         table.play("1x1")
     assert asked.record() == left_alone.record()
@@ -343,7 +343,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
     who = np.tile([[0, 1], [1, 0]], (pairs, 1))
     tables = streams(1, "table", pairs).repeat(2)
     own = streams(1, "player", 4 * pairs).reshape(-1, 2)
-    seated = [Compiled("honest"), Compiled("threshold")]
+    seated = [Scripted("honest"), Scripted("threshold")]
     scores, _, _ = play_out(game, seated, who, tables, own)
 
     def result(first, end):

@@ -13,11 +13,8 @@ from kibitz import games
 from kibitz.arena.match import match
 from kibitz.batch import Batch
 from kibitz.bench import networks
-from kibitz.chance import streams
-from kibitz.game import GameError
-from kibitz.games import liars_dice
-from kibitz.nets import bilinear, load_net, save_net
-from kibitz.nets.bilinear import (
+from kibitz.bidding import bilinear
+from kibitz.bidding.bilinear import (
     ChildValues,
     CompBilinConfig,
     ConcatConfig,
@@ -28,7 +25,13 @@ from kibitz.nets.bilinear import (
     ValueConfig,
     check_turns,
 )
-from kibitz.players import NetPlayer, PlayerError, Sight, ValuePlayer, player, regret_policy
+from kibitz.bidding.kinds import ValueJudge, regret_policy
+from kibitz.chance import streams
+from kibitz.game import GameError
+from kibitz.games import liars_dice
+from kibitz.nets import load_net, save_net
+from kibitz.players import Drawing, NetPlayer, PlayerError, Sight, player
+from kibitz.players.networks import MODES
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -405,10 +408,16 @@ OPENED = [liars_dice.position(ONES, [(1,), (2,)], [0])] * 4000  # 1, 2, 3 and th
 AFTER = [9.0, 0.1, 0.4, -0.3, 0.3]  # of which 9 is not
 
 
+class Fixed(ValueJudge):
+    """A judge whose network says the same of every table."""
+
+    def __init__(self, before, after):
+        self.values = Says(before, after)
+
+
 def odds(mode, before=0.0, after=AFTER, **settings):
-    who = ValuePlayer(Says(before, after), mode, **settings)
-    worth, policy = who.judge(sight(ONES, OPENED[0]))
-    return who.odds(worth, policy)[0, :4].tolist()
+    who = NetPlayer(Fixed(before, after), Drawing(mode, **settings))
+    return who.odds(sight(ONES, OPENED[0]))[0, :4].tolist()
 
 
 def test_sampling_is_in_proportion_to_regrets():
@@ -452,12 +461,12 @@ def test_purifying_drops_what_is_unlikely():
 
 def test_argmax_takes_the_first_of_the_best():
     tied = [9.0, 0.1, 0.4, -0.3, 0.4]
-    assert set(ValuePlayer(Says(0.9, tied)).choose(sight(ONES, *OPENED[:9]))) == {2}
+    assert set(NetPlayer(Fixed(0.9, tied)).choose(sight(ONES, *OPENED[:9]))) == {2}
 
 
 @pytest.mark.parametrize("mode", ["sample", "softmax", "purify"])
 def test_drawn_actions_are_as_frequent_as_told(mode):
-    who = ValuePlayer(Says(0.0, AFTER), mode, temperature=0.3)
+    who = NetPlayer(Fixed(0.0, AFTER), Drawing(mode, temperature=0.3))
     chosen = who.choose(sight(ONES, *OPENED))
     for action, share in zip([1, 2, 3, 4], odds(mode, temperature=0.3), strict=True):
         error = math.sqrt(share * (1 - share) / len(OPENED))
@@ -468,7 +477,7 @@ def test_the_opening_call_counts_only_where_it_is_legal():
     opening = [0.0, 0.0, 0.0, 0.1, 0.3]  # the call seems to be worth most
     for game, expected in ((ONES, [0, 0, 0, 1]), (ONES.bind(opening_call=True), [0, 0, 0, 0.25])):
         s = liars_dice.position(game, [(1,), (2,)])
-        _, policy = ValuePlayer(Says(0.0, opening)).judge(sight(game, s))
+        _, policy = Fixed(0.0, opening)(sight(game, s))
         assert policy[0, :4].tolist() == pytest.approx(expected)
 
 
@@ -481,10 +490,9 @@ def test_the_opening_call_counts_only_where_it_is_legal():
         ({"threshold": 1.5}, "threshold=1.5"),
     ],
 )
-@pytest.mark.parametrize("kind", [NetPlayer, ValuePlayer])
-def test_settings_that_mean_nothing_are_refused(kind, settings, told):
+def test_settings_that_mean_nothing_are_refused(settings, told):
     with pytest.raises(PlayerError, match=told):
-        kind(None, **settings)
+        Drawing(**settings)
 
 
 # At the table -------------------------------------------------------------------------------------
@@ -501,7 +509,7 @@ def saved(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("mode", NetPlayer.MODES)
+@pytest.mark.parametrize("mode", MODES)
 @each_net
 def test_every_kind_of_network_sits_down(net, mode, saved):
     game = FIVES.bind(dice=(4, 5))
@@ -517,7 +525,7 @@ def test_every_kind_of_network_sits_down(net, mode, saved):
         ({"dice": (5, 4)}, "", r"trained for dice \[4, 5\], not \(5, 4\)"),
         ({"dice": (4, 5), "variant": "high"}, "", "trained for variant joker, not high"),
         ({"dice": (5, 5)}, "", "trained for view"),
-        ({"dice": (4, 5)}, ",sims=20", "sims=20: .* is no network that trees"),
+        ({"dice": (4, 5)}, ",sims=20", "sims=20: .* cannot guide a tree search"),
         ({"dice": (4, 5)}, ",threshold=x", "threshold is a number"),
         ({"dice": (4, 5)}, ",device=tpu", "device=tpu: there are cpu and cuda"),
     ],

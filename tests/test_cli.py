@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from kibitz import cli, terminal
 from kibitz.arena.table import Table
 from kibitz.games import load, names
-from kibitz.players import Compiled
+from kibitz.players import Scripted
 
 
 def kibitz(*words: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -238,7 +238,7 @@ def test_a_hidden_hand_is_not_shown_before_the_end():
     assert "The other dice" not in done.stdout
 
 
-class Scripted:
+class Typist:
     """Plays what it is told to, in words."""
 
     name = "scripted"
@@ -261,7 +261,7 @@ def test_what_somebody_puts_back_is_not_shown_to_the_person(hand, texts, heard):
     by_hand = DominionTable(hand, deck="Copper, Gold, Silver")
     table = Table(by_hand.game, seed=1)
     table._truth = by_hand.s
-    out, scripted = io.StringIO(), Scripted(*texts, "end actions", "end buys")
+    out, scripted = io.StringIO(), Typist(*texts, "end actions", "end buys")
     person = terminal.Person(Console(file=out, width=200), scripted, "", lambda prompt: "quit")
     with pytest.raises(terminal.LeftTheTable):
         terminal._play_round(table, [scripted, person], person)
@@ -273,7 +273,7 @@ def test_a_record_is_shown_up_to_a_ply(tmp_path):
     game = load("liars_dice")
     table = Table(game, seed=2)
     while not table.over:
-        table.play(table.ask(Compiled("random")))
+        table.play(table.ask(Scripted("random")))
     file = tmp_path / "game.txt"
     table.save(file)
     told = json.loads(run("replay", "liars_dice", str(file), "--ply", "1", "--json"))
@@ -340,8 +340,8 @@ def test_results_of_the_first_format_are_shown_as_keyed_by_name(tmp_path):
 
 
 def test_a_network_whose_file_tells_no_game_is_refused(tmp_path, refused):
+    from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
     from kibitz.nets import save_net
-    from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
 
     for about in ({}, {"game": "liars_dice"}, {"game": {"options": []}}):
         save_net(tmp_path / "net.safetensors", NetCompBilin(CompBilinConfig()), about)

@@ -176,10 +176,11 @@ def test_actions_in_a_torch_tensor_on_the_gpu_are_played(game):
 
 def test_a_network_answers_the_host_as_on_the_cpu():
     """Call after call: an answer must not be taken before it is there."""
-    from kibitz.nets import NETS
+    from kibitz.nets import all_kinds
     from kibitz.nets.evaluate import NetEvaluator
 
-    config, net = NETS["hand_worth"]
+    kind = all_kinds()["hand_worth"]
+    config, net = kind.config, kind.net
     views = np.random.default_rng(1).integers(0, 2, (2000, 156)).astype(np.float32)
     here = NetEvaluator(net(config(), 1))
     there = NetEvaluator(net(config(), 1), "cuda")

@@ -10,9 +10,10 @@ from simulator import simulated
 
 from kibitz import batch, games
 from kibitz.arena.exploitability import exploit, policy_of, table_of_policy
+from kibitz.bidding.exact import form_of
 from kibitz.game import GameError
 from kibitz.players import player
-from kibitz.search.best_response import form_of, respond
+from kibitz.search.best_response import respond
 from kibitz.search.matching import METHODS
 from kibitz.search.regret import solve
 

@@ -24,7 +24,7 @@ FLOOR = {
     "games": 1,
     "nets": 1,
     "search": 1,
-    "solving": 2,
+    "bidding": 2,
     "players": 3,
     "arena": 4,
     "contract": 4,
@@ -98,15 +98,25 @@ def test_rules_nets_and_searches_need_little_from_outside(path):
         assert FLOOR[room_of(path)] >= 2
 
 
+def test_solving_games_of_bids_exactly_needs_no_torch():
+    for path in (HOUSE / "bidding" / "exact").glob("*.py"):
+        modules = set(modules_used_by(path))
+        assert not {"torch", "safetensors"} & {name.partition(".")[0] for name in modules}
+        own = {name for name in modules if name.startswith("kibitz.bidding.")}
+        assert all(name.startswith("kibitz.bidding.exact.") for name in own), path
+
+
 @each_file
 def test_compiled_code_lives_where_the_cache_looks_for_changes(path):
     """The disk cache is keyed by the sources of these rooms alone."""
-    room = path.relative_to(HOUSE).parts[0]
     if not decorators_of(path) & {"rule", "kernel"}:
         return
+    inside = path.relative_to(HOUSE).as_posix()
+    room = next((r for r in [*GROUND, *ROOMS] if f"{inside}/".startswith(f"{r}/")), inside)
     assert path.name not in NOT_COMPILED, f"{path.name} of a game is not watched"
     assert room in {*GROUND, *ROOMS}, f"{path.name} compiles but is not watched"
-    watched = {file.removesuffix(".py") for file in GROUND} | {*ROOMS.get(room, ()), room_of(path)}
+    rooms = {r.partition("/")[0] for r in ROOMS.get(room, ())}
+    watched = {file.removesuffix(".py") for file in GROUND} | rooms | {room_of(path)}
     assert set(rooms_used_by(path)) - {"options"} <= watched
 
 

@@ -14,14 +14,14 @@ import torch
 from kibitz import players
 from kibitz.arena.exploitability import exploit, exploitability, policy_of
 from kibitz.arena.match import match
+from kibitz.bidding.bilinear import above
+from kibitz.bidding.hands import Hands
 from kibitz.game import GameError
 from kibitz.games import liars_dice, load
 from kibitz.nets import load_net
-from kibitz.nets.bilinear import above
 from kibitz.recipes import recipe
-from kibitz.solving.hands import Hands
+from kibitz.train.bidding.memory import Memory
 from kibitz.train.folder import RunError, RunFolder
-from kibitz.train.memory import Memory
 from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")

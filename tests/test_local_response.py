@@ -12,12 +12,12 @@ from kibitz import cli, games
 from kibitz.arena import local_response as module
 from kibitz.arena.exploitability import exploit, policy_of, uniform
 from kibitz.arena.local_response import Climb, Responder, climbs, local_response
+from kibitz.bidding.exact.climb import NoClimb
+from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games.liars_dice import position
 from kibitz.players import PlayerError, Sight, player
-from kibitz.search.climb import NoClimb
-from kibitz.search.ladder import BID, CALL, Ladder
 from kibitz.search.regret import solve
 
 pytestmark = pytest.mark.usefixtures("one_thread")

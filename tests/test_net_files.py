@@ -17,9 +17,9 @@ from test_zones import lively
 from torch import nn
 
 from kibitz import nets
+from kibitz.bidding.beliefs import BeliefConfig
+from kibitz.bidding.bilinear import CompBilinConfig, HandPolicyConfig, ValueConfig
 from kibitz.nets import NetError, load_net, save_net
-from kibitz.nets.beliefs import BeliefConfig
-from kibitz.nets.bilinear import CompBilinConfig, HandPolicyConfig, ValueConfig
 from kibitz.nets.bounds import ConfigError
 from kibitz.nets.card_set import CardSetConfig, CardSetNet, DesignV2Config
 from kibitz.nets.zones import ZoneConfig, ZoneNet

@@ -15,12 +15,13 @@ from onnx_models import (
     same_weights,
 )
 
-from kibitz.nets import NetError, onnx_file
-from kibitz.nets.bilinear import (
+from kibitz.bidding import onnx_file
+from kibitz.bidding.bilinear import (
     CompBilinConfig,
     NetCompBilin,
 )
-from kibitz.nets.onnx_file import load_onnx
+from kibitz.bidding.onnx_file import load_onnx
+from kibitz.nets import NetError
 
 onnx = pytest.importorskip("onnx")
 onnxruntime = pytest.importorskip("onnxruntime")

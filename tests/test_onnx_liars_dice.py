@@ -17,12 +17,8 @@ from onnx_models import SMALL, a_model, other_game, same_weights
 from kibitz import games
 from kibitz.adapters.exchange import hand_out, take_in
 from kibitz.arena.match import match
-from kibitz.chance import streams
-from kibitz.game import GameError
-from kibitz.games import liars_dice
-from kibitz.nets import NetError, load_net, save_net
-from kibitz.nets.beliefs import BeliefConfig, BeliefNet
-from kibitz.nets.bilinear import (
+from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.bilinear import (
     ChildValues,
     CompBilinConfig,
     ConcatConfig,
@@ -32,7 +28,11 @@ from kibitz.nets.bilinear import (
     NetCompBilin,
     NetConcat,
 )
-from kibitz.nets.onnx_file import load_onnx, save_onnx
+from kibitz.bidding.onnx_file import load_onnx, save_onnx
+from kibitz.chance import streams
+from kibitz.game import GameError
+from kibitz.games import liars_dice
+from kibitz.nets import NetError, load_net, save_net
 from kibitz.players import PlayerError, Sight, player
 
 onnx = pytest.importorskip("onnx")

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from kibitz import games
+from kibitz.bidding.exact import form_of
+from kibitz.bidding.exact.climb import NoClimb
+from kibitz.bidding.exact.ladder import Ladder
 from kibitz.chance import mix
 from kibitz.game import OVER, Game, GameError, Shape, layout, record, rule
-from kibitz.search.best_response import form_of, respond
-from kibitz.search.climb import NoClimb
-from kibitz.search.ladder import Ladder
+from kibitz.search.best_response import respond
 from kibitz.search.matching import METHODS, step_of
 from kibitz.search.regret import Solver, solve
 from kibitz.search.sequences import Sequences, deals

@@ -21,10 +21,11 @@ from kibitz import nets
 from kibitz.arena.match import GROUPS_IN_A_CHUNK, elo, match
 from kibitz.arena.rating import ResultsError, bradley_terry, ratings, saved_match
 from kibitz.arena.results import APPLICATION_ID
+from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
 from kibitz.game import GameError
 from kibitz.games import load
-from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
-from kibitz.players import CHAMPIONS, identity_of, player
+from kibitz.players import identity_of, player
+from kibitz.players.champions import CHAMPIONS
 
 
 class Stubborn:

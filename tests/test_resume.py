@@ -616,7 +616,7 @@ def test_the_command_shows_the_seed_and_refills(tmp_path, capsys, monkeypatch):
 
 
 def test_every_recipe_has_a_network_that_fits():
-    from kibitz.train.loop import Recipe, check_fits
+    from kibitz.train.tree_search.loop import Recipe, check_fits
 
     for name in ("beasty_bar", "dominion"):
         told = recipe(name)

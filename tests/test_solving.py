@@ -9,16 +9,16 @@ import torch
 
 from kibitz.arena.exploitability import exploit
 from kibitz.arena.match import match
+from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.hands import Hands
+from kibitz.bidding.lookahead import Lookahead, Public, updated
+from kibitz.bidding.story import Story
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
-from kibitz.nets.beliefs import BeliefConfig, BeliefNet
 from kibitz.players import player
 from kibitz.recipes import recipe
-from kibitz.solving.hands import Hands
-from kibitz.solving.lookahead import Lookahead, Public, updated
-from kibitz.solving.story import Story
-from kibitz.train.belief_play import BeliefPlay
+from kibitz.train.bidding.belief_play import BeliefPlay
 from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -188,7 +188,7 @@ def saved(net, tmp_path_factory):
 
 @pytest.mark.parametrize(
     "text",
-    ["net:{}", "think:rounds=0,path={}", "think:rounds=2,path={}", "think:seconds=0.01,path={}"],
+    ["net:{}", "net:{},mode=sample", "net:{},rounds=2", "net:{},seconds=0.01"],
 )
 @pytest.mark.parametrize("dice", [(1, 1), (2, 1), (2, 2)])
 def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
@@ -202,10 +202,10 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
         ("net:{}", {"dice": (3, 1)}, "was not made for 56 against 6 hands"),
         ("net:{}", {"dice": (1, 1), "variant": "normal"}, "was trained for variant joker"),
         ("net:{}", {"dice": (1, 1), "opening_call": True}, "can end before the first bid"),
-        ("net:{},sims=4", {"dice": (1, 1)}, "no network that trees are searched with"),
-        ("think:rounds=x,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
-        ("think:rounds=-1,path={}", {"dice": (1, 1)}, "rounds is a whole number"),
-        ("think:seconds=-1,path={}", {"dice": (1, 1)}, "seconds is a number, finite and above 0"),
+        ("net:{},sims=4", {"dice": (1, 1)}, "cannot guide a tree search"),
+        ("net:{},rounds=x", {"dice": (1, 1)}, "rounds is a whole number"),
+        ("net:{},rounds=-1", {"dice": (1, 1)}, "rounds is a whole number"),
+        ("net:{},seconds=-1", {"dice": (1, 1)}, "seconds is a number, finite and above 0"),
     ],
 )
 def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):

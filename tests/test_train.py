@@ -28,10 +28,10 @@ from kibitz.search.mcts import Search, Settings
 from kibitz.train import folder as folders
 from kibitz.train.folder import Listed, RunError, RunFolder, read_tensors, write_tensors
 from kibitz.train.league import League
-from kibitz.train.learner import Learner, Lessons
 from kibitz.train.replay import Positions, Replay
 from kibitz.train.run import Run
-from kibitz.train.selfplay import SelfPlay
+from kibitz.train.tree_search.learner import Learner, Lessons
+from kibitz.train.tree_search.selfplay import SelfPlay
 from kibitz.train.weights import follow
 
 TINY = replace(
@@ -232,7 +232,7 @@ def test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it():
 
 def test_the_learner_fits_what_it_is_shown():
     """A hundred steps on one batch: policy and value errors fall far."""
-    from kibitz.nets import NETS
+    from kibitz.nets import all_kinds
     from kibitz.nets.evaluate import NetEvaluator
 
     game = load("beasty_bar", early_stop=True)
@@ -240,7 +240,7 @@ def test_the_learner_fits_what_it_is_shown():
     assert (played.score[:16] + played.score[16:32] == 0).all(), (
         "seats of one game oppose each other"
     )
-    config, net = NETS["zones"]
+    config, net = all_kinds()["zones"].config, all_kinds()["zones"].net
     made = net(config(width=32, embedding=16, attention_heads=2, margin_head=True, dropout=0.0))
     learner = Learner(game, made, Lessons(rate=3e-3, warm_up=5, steps=400), "cpu", seed=1)
     batch = played[:64]
@@ -349,7 +349,7 @@ def test_a_recipe_that_does_not_exist_is_refused():
 
 # What comes with the package ---------------------------------------------------------------------
 
-CHAMPIONS = sorted(players.CHAMPIONS.glob("*.safetensors"))
+CHAMPIONS = sorted(players.champions.CHAMPIONS.glob("*.safetensors"))
 
 
 def table_of(card):
@@ -383,7 +383,7 @@ def test_there_are_champions():
 
 def test_the_champion_of_a_table_is_the_one_made_for_it():
     def who(**options):
-        return players._champion_of(load("liars_dice", **options)).stem
+        return players.champions.card_of(load("liars_dice", **options), "champion").file.stem
 
     assert who(dice=(5, 5)) == who(dice=(5, 5), die_loss="loser") == "liars_dice_5_5"
     assert who(dice=(4, 5)) == who(variant="high") == who(opening_call=True) == "liars_dice"

@@ -5,8 +5,8 @@ needs the extra `onnx`.
 
 >>> import tempfile
 >>> from kibitz.nets import load_net
->>> from kibitz.nets.bilinear import CompBilinConfig, NetCompBilin
->>> from kibitz.nets.onnx_file import save_onnx
+>>> from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
+>>> from kibitz.bidding.onnx_file import save_onnx
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     game, net = load("liars_dice", dice=(4, 5)), NetCompBilin(CompBilinConfig(pub=112))
 ...     save_onnx(f"{folder}/net.onnx", net, game.describe())
@@ -19,12 +19,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from ..bidding.beliefs import BeliefNet
+from ..bidding.bilinear import NetCompBilin, ValueNet
+from ..bidding.onnx_file import load_onnx, save_onnx
 from ..game import Game, OptionError
 from ..games import load
 from ..nets import NetError, load_net, save_net
-from ..nets.beliefs import BeliefNet
-from ..nets.bilinear import NetCompBilin, ValueNet
-from ..nets.onnx_file import load_onnx, save_onnx
 
 NAME = "liars_dice"
 

@@ -1,7 +1,7 @@
 """Networks as ONNX files, for runtimes that know nothing of torch. Needs the extra `onnx`.
 
 >>> import tempfile, torch
->>> from kibitz.nets import ZoneConfig, ZoneNet
+>>> from kibitz.nets.zones import ZoneConfig, ZoneNet
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     export(f"{folder}/zones.onnx", ZoneNet(ZoneConfig()), {"game": "beasty_bar"})
 ...     net, about = load(f"{folder}/zones.onnx")

@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
+from ..bidding.exact.climb import Climb, NoClimb, rungs
 from ..chance import fresh_seed, pick, streams
 from ..game import Game, GameError
 from ..players import Player, Sight, player
-from ..search.climb import Climb, NoClimb, rungs
 from ..search.sequences import table_of
 from .exploitability import ROWS, Policy, policy_of
 from .match import Z95

@@ -17,7 +17,7 @@ from ..batch import Batch
 from ..chance import fresh_seed, streams
 from ..game import Game, GameError
 from ..options import shown
-from ..players import Compiled, Player, Sight, answers, player
+from ..players import Player, Scripted, Sight, answers, player
 
 GROUPS_IN_A_CHUNK = 500  # saved and shown together; part of what a saved match means
 Z95 = 1.959964
@@ -246,7 +246,7 @@ def play_out(
     """
     batch = Batch.of(game, np.zeros(len(who), game.state), tables)
     batch.start()
-    if len(players) == 2 and all(isinstance(each, Compiled) for each in players):
+    if len(players) == 2 and all(isinstance(each, Scripted) for each in players):
         batch.contest(players[0].name, players[1].name, who, own)  # nobody else is to be asked
         return batch.scores(), tables, own
     while True:

@@ -13,8 +13,9 @@ import numpy as np
 from ..batch import IllegalAction
 from ..chance import fresh_seed, stream
 from ..game import CHANCE, OVER, Game, GameError, NotationError
+from ..options import shortened
 from ..options import shown as shortened_value
-from ..players import Player, Sight, answers, shortened
+from ..players import Player, Sight, answers
 
 HEADER = "kibitz record 1"
 FACTS = ("game", "options", "fingerprint", "seed")  # of a record, above its moves

@@ -148,7 +148,7 @@ def evaluations_per_s(game: Game, device: str, size: int) -> float:
     """Actions a second that a network of values judges, at so many tables on the device."""
     import torch
 
-    from ..nets.bilinear import ChildValues
+    from ..bidding.bilinear import ChildValues
 
     batch = Batch(game, size, device=device, seed=1)
     batch.wander(6)
@@ -166,7 +166,7 @@ def evaluations_per_s(game: Game, device: str, size: int) -> float:
 
 def _value_net(game: Game) -> Any:
     """NetCompBilin for a game's views, untrained."""
-    from ..nets.bilinear import CompBilinConfig, NetCompBilin
+    from ..bidding.bilinear import CompBilinConfig, NetCompBilin
 
     priv, pub = (game.view[name].shape[0] for name in ("priv", "pub"))
     return NetCompBilin(CompBilinConfig(priv, pub))
@@ -188,7 +188,7 @@ def decision_us(name: str) -> dict[str, float]:
 
 def print_decision_us(name: str) -> None:
     """The same as JSON, with as many threads as this process has."""
-    from ..nets.bilinear import OneTable
+    from ..bidding.bilinear import OneTable
 
     game = load(name)
     judge = OneTable(_value_net(game))

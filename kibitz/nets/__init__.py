@@ -17,21 +17,9 @@ import torch
 from torch import Tensor, nn
 
 from ..game import GameError
-from .beliefs import BeliefConfig, BeliefNet
-from .bilinear import VALUE_NETS, HandPolicyConfig, HandPolicyNet, HandWorthNet
-from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
-from .zones import ZoneConfig, ZoneNet
-
-NETS: dict[str, tuple[type[Any], type[Any]]] = {
-    "zones": (ZoneConfig, ZoneNet),
-    **VALUE_NETS,
-    "hand_policy": (HandPolicyConfig, HandPolicyNet),
-    "hand_worth": (HandPolicyConfig, HandWorthNet),
-    "beliefs": (BeliefConfig, BeliefNet),
-    "card_set": (CardSetConfig, CardSetNet),
-    "design_v2": (DesignV2Config, DesignV2Net),
-}
-"""By the name in a file: the class of the configuration and the class of the network."""
+from .kinds import Kind as Kind
+from .kinds import all_kinds as all_kinds
+from .kinds import kind_of as kind_of
 
 FORMAT = "kibitz net 1"
 
@@ -45,14 +33,15 @@ def save_net(path: str | Path, net: nn.Module, about: dict[str, Any]) -> None:
 
     The file is there as a whole or not at all: what was at `path` before stays until then.
     """
-    kind = next((kind for kind, (_, made) in NETS.items() if type(net) is made), None)
+    kind = kind_of(net)
     if kind is None:
-        raise NetError(f"{path}: a {type(net).__name__} cannot be saved, only {', '.join(NETS)}")
+        known = ", ".join(all_kinds())
+        raise NetError(f"{path}: a {type(net).__name__} cannot be saved, only {known}")
     tensors = {name: tensor.contiguous().cpu() for name, tensor in net.state_dict().items()}
     config: Any = net.config
     told = {
         "format": FORMAT,
-        "net": kind,
+        "net": kind.name,
         "config": json.dumps(dataclasses.asdict(config)),
         "about": json.dumps(about),
     }
@@ -77,21 +66,23 @@ def load_net(path: str | Path) -> tuple[Any, dict[str, Any]]:
     for name, tensor in tensors.items():
         if not torch.isfinite(tensor).all():
             raise NetError(f"{path}: the weights {name!r} are not all finite")
-    net = NETS[kind][1](config)
+    net = kind.net(config)
     net.to(next((tensor.dtype for tensor in tensors.values()), None)).load_state_dict(tensors)
     net.sha256 = sha256
     return net.eval(), about
 
 
-def _described(path: str | Path, facts: dict[str, str]) -> tuple[str, Any, dict[str, Any]]:
+def _described(path: str | Path, facts: dict[str, str]) -> tuple[Kind, Any, dict[str, Any]]:
     """Kind, configuration and `about` of a file, from its metadata."""
     if facts.get("format") != FORMAT:
         raise NetError(f"{path} holds weights, but kibitz did not save them: {FORMAT!r} is missing")
-    if facts.get("net") not in NETS:
-        raise NetError(f"{path} holds a net of the kind {facts.get('net')!r}; we know {[*NETS]}")
+    kind = all_kinds().get(facts.get("net", ""))
+    if kind is None:
+        known = ", ".join(all_kinds())
+        raise NetError(f"{path} holds a net of the kind {facts.get('net')!r}; we know {known}")
     fields, about = _json_object(path, facts, "config"), _json_object(path, facts, "about")
     try:
-        return facts["net"], NETS[facts["net"]][0](**as_tuples(fields)), about
+        return kind, kind.config(**as_tuples(fields)), about
     except (TypeError, ValueError, RecursionError) as error:
         raise _unfit(path, str(error)) from error
 
@@ -109,11 +100,11 @@ def _json_object(path: str | Path, facts: dict[str, str], name: str) -> dict[str
     return value
 
 
-def _check_shapes(path: str | Path, kind: str, config: Any, parts: dict[str, Part]) -> None:
+def _check_shapes(path: str | Path, kind: Kind, config: Any, parts: dict[str, Part]) -> None:
     """Compare the file with the network that its configuration describes, without building it."""
     try:
         with torch.device("meta"):  # shapes without memory behind them
-            wanted = NETS[kind][1](config).state_dict()
+            wanted = kind.net(config).state_dict()
     except (KeyError, RuntimeError) as error:
         raise _unfit(path, str(error)) from error
     if kinds := {dtype for dtype, _ in parts.values()} - {*FLOATS}:

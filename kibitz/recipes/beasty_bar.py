@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..search.mcts import Settings
-from ..train.learner import Lessons
-from ..train.loop import Recipe
+from ..train.tree_search.learner import Lessons
+from ..train.tree_search.loop import Recipe
 
 DEFAULT = Recipe(
     game="beasty_bar",

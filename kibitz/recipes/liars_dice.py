@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..train.belief_play import BeliefPlay
-from ..train.climbing import Climbing
-from ..train.regret_play import RegretPlay
-from ..train.response import Response
+from ..train.bidding.belief_play import BeliefPlay
+from ..train.bidding.climbing import Climbing
+from ..train.bidding.regret_play import RegretPlay
+from ..train.bidding.response import Response
 
 BASELINES = ("random", "honest", "threshold")
 

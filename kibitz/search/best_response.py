@@ -1,8 +1,7 @@
 """How well the best opponent of a strategy does: exact, for games that can be looked through.
 
-A game is looked through in one of two forms that answer alike: `Ladder` for two seats with hidden
-hands and bids that only climb, `Sequences` for everything else. A strategy is a table of weights,
-shaped as the form wants it.
+A game is looked through in a form: `Sequences` serves every game, and rooms for special games have
+faster ones that answer alike. A strategy is a table of weights, shaped as the form wants it.
 """
 
 from __future__ import annotations
@@ -10,10 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ..game import Game, GameError
-from .climb import NoClimb
-from .ladder import Ladder
-from .sequences import Policy, Progress, Sequences, Table
+from ..game import Game
+from .sequences import Policy, Progress, Table
 
 
 class Form(Protocol):
@@ -33,16 +30,6 @@ class Form(Protocol):
 
     def learn(self, seat: int, weights: Table, gains: Table, average: Table, step: Any) -> None:
         """One step of a seat, and what the others played goes into their average."""
-
-
-def form_of(game: Game, device: str = "cpu") -> Form:
-    """The form that a game is looked through in, on this device: its tables are there, too."""
-    try:
-        return Ladder(game, device)
-    except NoClimb as reason:
-        if device != "cpu":
-            raise GameError(f"{reason}; only those are looked through on a GPU") from None
-        return Sequences(game)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ..game import Game, GameError
-from .best_response import Form, Response, form_of, respond
+from .best_response import Form, Response, respond
 from .matching import Method, method_named, step_of
-from .sequences import Table
+from .sequences import Sequences, Table
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +63,10 @@ def solve(
 ) -> Solution:
     """The average strategy after so many iterations; `progress` is told how many are done.
 
-    A game that is solved more than once is better given as its form, `form_of(game)`; one that is
-    solved on a GPU must be, `form_of(game, "cuda")`.
+    A game that is solved more than once is better given as its form, which `bidding.exact.form_of`
+    finds; one that is solved on a GPU must be.
     """
-    form = form_of(game) if isinstance(game, Game) else game
+    form = Sequences(game) if isinstance(game, Game) else game
     solver = Solver(form, method_named(method))
     for done in range(1, iterations + 1):
         solver.step()

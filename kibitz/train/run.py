@@ -21,7 +21,7 @@ from ..arena.match import match
 from ..chance import fresh_seed
 from ..game import Game, GameError
 from ..games import load
-from ..nets import NETS, load_net, save_net
+from ..nets import all_kinds, load_net, save_net
 from ..players import Player
 from .checkpoint import BEST, Checkpoint, Standing, contents, read_checkpoint
 from .folder import (
@@ -86,7 +86,7 @@ class Training:
     game: str
     options: dict[str, Any] = field(default_factory=dict)
     net: str
-    """Kind of network, see `nets.NETS`."""
+    """Kind of network, see `nets.kinds`."""
     config: dict[str, Any] = field(default_factory=dict)
     """Its configuration, where it differs from the default."""
     iterations: int = 100
@@ -106,9 +106,9 @@ class Training:
 
     def network(self, game: Game, seed: int) -> nn.Module:
         """The network, untrained."""
-        config, net = NETS[self.net]
-        made: nn.Module = net(config(**self.config), seed)
-        return made
+        kind = all_kinds()[self.net]
+        net: nn.Module = kind.net(kind.config(**self.config), seed)
+        return net
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> Method:
         """The method at its beginning."""

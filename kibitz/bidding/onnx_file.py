@@ -24,9 +24,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from . import NetError, write
+from ..nets import NetError, write
+from ..nets.bounds import ConfigError
 from .bilinear import CompBilinConfig, NetCompBilin
-from .bounds import ConfigError
 
 IR_VERSION, OPSET = 7, 9  # as in the published networks
 OLDEST_OPSET, NEWEST_OPSET = 7, 28  # between these no operator used here has changed its meaning

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..game import CHANCE, OVER, Game, GameError
-from .sequences import deals, table_of
+from ...game import CHANCE, OVER, Game, GameError
+from ...search.sequences import deals, table_of
 
 PROBES = 64  # histories on which such a game is compared with its rules
 

@@ -15,17 +15,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..batch import Batch
-from ..chance import streams
-from ..game import CHANCE, Game
-from ..nets import NETS
-from ..nets.bilinear import ChildValues
-from ..players import Player, ValuePlayer, regret_policy
-from ..search.sequences import after_chance, table_of
-from .folder import RunFolder
-from .run import Stage, Training
-from .seeds import derived
-from .weights import WeightsAlone, arrays_of, restore
+from ...batch import Batch
+from ...bidding.kinds import regret_policy
+from ...chance import streams
+from ...game import CHANCE, Game
+from ...nets import all_kinds
+from ...players import Player, seat_network
+from ...search.sequences import after_chance, table_of
+from ..folder import RunFolder
+from ..run import Stage, Training
+from ..seeds import derived
+from ..weights import WeightsAlone, arrays_of, restore
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,10 +60,10 @@ class RegretPlay(Training):
 
 def hand_and_history(recipe: Training, game: Game, seed: int) -> nn.Module:
     """The recipe's network with inputs as wide as the game's views of a hand and a history."""
-    config, net = NETS[recipe.net]
+    kind = all_kinds()[recipe.net]
     priv, pub = (game.view[name].shape[0] for name in ("priv", "pub"))
-    made: nn.Module = net(config(priv=priv, pub=pub, **recipe.config), seed)
-    return made
+    net: nn.Module = kind.net(kind.config(priv=priv, pub=pub, **recipe.config), seed)
+    return net
 
 
 class RegretMethod(WeightsAlone):
@@ -161,7 +161,7 @@ class RegretMethod(WeightsAlone):
         """Self-play is always by the newest weights."""
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return ValuePlayer(ChildValues(net.cpu()), mode=self.recipe.mode, name=name)  # type: ignore[arg-type]
+        return seat_network(self.game, net.cpu(), mode=self.recipe.mode, name=name)
 
     def arrays(self) -> dict[str, Any]:
         return arrays_of({"net": self.net, "optimiser": self.optimiser})

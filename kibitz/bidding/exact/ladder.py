@@ -26,11 +26,11 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import device_named
-from ..game import Game, kernel, rule
+from ...batch import device_named
+from ...game import Game, kernel, rule
+from ...search.matching import STEP, moved
+from ...search.sequences import Policy, Progress, Table, TooLarge, silent, table_of
 from .climb import Climb, rungs
-from .matching import STEP, moved
-from .sequences import Policy, Progress, Table, TooLarge, silent, table_of
 
 BID, CALL = 0, 1
 VALUE, BEST, LEARN = range(3)  # what a walk is for

@@ -19,17 +19,17 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..game import Game
-from ..games import load
-from ..nets.beliefs import BeliefConfig, BeliefNet
-from ..players import BeliefPlayer, Player
-from ..solving.hands import Hands
-from ..solving.lookahead import SELDOM, Lookahead, Public, joined
-from .folder import RunFolder
+from ...bidding.beliefs import BeliefConfig, BeliefNet
+from ...bidding.hands import Hands
+from ...bidding.lookahead import SELDOM, Lookahead, Public, joined
+from ...game import Game
+from ...games import load
+from ...players import Player, seat_network
+from ..folder import RunFolder
+from ..run import Stage, Training
+from ..seeds import derived
+from ..weights import Pupil
 from .rows import changed, together
-from .run import Stage, Training
-from .seeds import derived
-from .weights import Pupil
 
 TOGETHER = 1 << 24  # numbers of a policy that are solved at a time
 ENDED = 0.05  # self-play stops when fewer of its tables than this part go on
@@ -249,4 +249,4 @@ class BeliefMethod(Pupil):
         return torch.stack((policy, wrong)).detach()
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return BeliefPlayer(self.game, net, self.device, mode=self.recipe.mode, name=name)
+        return seat_network(self.game, net, self.device, self.recipe.mode, name)

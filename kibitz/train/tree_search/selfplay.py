@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..batch import Batch
-from ..chance import streams
-from ..game import Game
-from ..search.mcts import Evaluator, Found, Search, Settings, sampled
-from ..search.tree import uniforms_all
-from .replay import Positions
+from ...batch import Batch
+from ...chance import streams
+from ...game import Game
+from ...search.mcts import Evaluator, Found, Search, Settings, sampled
+from ...search.tree import uniforms_all
+from ..replay import Positions
 
 
 class SelfPlay:

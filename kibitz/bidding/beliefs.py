@@ -20,7 +20,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .bounds import LAYERS, NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
+from ..nets.bounds import LAYERS, NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
 
 
 @dataclass(frozen=True)

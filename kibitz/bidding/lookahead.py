@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..nets.beliefs import BeliefNet
+from .beliefs import BeliefNet
 from .hands import Hands
 
 SELDOM = 1e-6  # what is less likely than this tells nothing

@@ -25,7 +25,7 @@ import torch
 from torch import Tensor, nn
 
 from ..game import GameError
-from .bounds import NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
+from ..nets.bounds import NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
 
 ROWS = 512  # rows a call, always: an answer does not depend on who else asks
 GPU_ROWS = 32768  # enough that the GPU works longer on a call than the CPU needs to ask for it
@@ -218,13 +218,6 @@ def initialise(net: nn.Module, seed: int) -> None:
             bound = part.weight[0].numel() ** -0.5
             nn.init.uniform_(part.weight, -bound, bound, generator=generator)
             nn.init.uniform_(part.bias, -bound, bound, generator=generator)
-
-
-VALUE_NETS: dict[str, tuple[type[Any], type[Any]]] = {
-    "comp_bilin": (CompBilinConfig, NetCompBilin),
-    "bilinear": (ValueConfig, NetBilinear),
-    "concat": (ConcatConfig, NetConcat),
-}
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 from torch import nn
 
-from ..game import Game, GameError
-from ..nets.evaluate import NetEvaluator
-from ..players import NetPlayer, Player
-from ..search.mcts import Settings
-from .folder import RunFolder
+from ...game import Game, GameError
+from ...nets.evaluate import NetEvaluator
+from ...players import Player, seat_network
+from ...search.mcts import Settings
+from ..folder import RunFolder
+from ..replay import Replay
+from ..run import Stage, Training
+from ..seeds import derived
 from .learner import Learner, Lessons
-from .replay import Replay
-from .run import Stage, Training
-from .seeds import derived
 from .selfplay import SelfPlay
 
 
@@ -111,7 +111,7 @@ class Circle:
         self.teacher.load(best.state_dict())
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return NetPlayer(NetEvaluator(net, self.device), self.recipe.mode, name=name)
+        return seat_network(self.game, net, self.device, self.recipe.mode, name)
 
     def arrays(self) -> dict[str, Any]:
         return self.learner.arrays()

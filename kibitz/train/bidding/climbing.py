@@ -17,17 +17,16 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor, nn
 
-from ..game import Game
-from ..nets.bilinear import above
-from ..nets.evaluate import NetEvaluator
-from ..players import NetPlayer, Player
-from ..solving.hands import Hands
-from .folder import RunFolder
+from ...bidding.bilinear import above
+from ...bidding.hands import Hands
+from ...game import Game
+from ...players import Player, seat_network
+from ..folder import RunFolder
+from ..run import Stage, Training
+from ..seeds import derived
+from ..weights import Pupil
 from .memory import Memory
 from .regret_play import hand_and_history
-from .run import Stage, Training
-from .seeds import derived
-from .weights import Pupil
 
 WORTH_EVERY = 4  # histories for one whose worth is learnt too: it only serves as a first guess
 TOGETHER = 1 << 20  # hands after histories that the network is asked about at a time
@@ -283,7 +282,7 @@ class ClimbingMethod(Pupil):
         return error
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return NetPlayer(NetEvaluator(net, self.device), mode=self.recipe.mode, name=name)
+        return seat_network(self.game, net, self.device, self.recipe.mode, name)
 
 
 def matched(regrets: Tensor, legal: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ import numpy as np
 from torch import Tensor, float16, float32
 
 from ..game import Game, GameError
-from ..nets.beliefs import BeliefNet
+from .beliefs import BeliefNet
 from .hands import Hands
 from .lookahead import Lookahead, Public
 from .story import Story

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from ..game import Game
-from ..search.climb import Climb
+from .exact.climb import Climb
 
 
 class Hands:

@@ -12,12 +12,12 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-from ..batch import Batch
-from ..chance import streams
-from ..game import Game
-from .replay import Positions
-from .seeds import derived
-from .weights import arrays_of, follow, restore
+from ...batch import Batch
+from ...chance import streams
+from ...game import Game
+from ..replay import Positions
+from ..seeds import derived
+from ..weights import arrays_of, follow, restore
 
 
 @dataclass(frozen=True)

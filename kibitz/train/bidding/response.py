@@ -20,20 +20,19 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..batch import Batch
-from ..chance import streams
-from ..game import Game, GameError
-from ..nets.bilinear import last_made
-from ..nets.evaluate import NetEvaluator
-from ..players import NetPlayer, Player, Sight, player
-from ..search.sequences import table_of
-from ..solving.hands import Hands
-from .folder import RunFolder
+from ...batch import Batch
+from ...bidding.bilinear import last_made
+from ...bidding.hands import Hands
+from ...chance import streams
+from ...game import Game, GameError
+from ...players import Player, Sight, player, seat_network
+from ...search.sequences import table_of
+from ..folder import RunFolder
+from ..run import Stage, Training
+from ..seeds import derived
+from ..weights import Pupil
 from .regret_play import hand_and_history
 from .rows import changed, together
-from .run import Stage, Training
-from .seeds import derived
-from .weights import Pupil
 
 IMPOSSIBLE = -9.0  # what an action is worth that is not legal
 
@@ -245,4 +244,4 @@ class ResponseMethod(Pupil):
         return float(wrong.detach())
 
     def player(self, net: nn.Module, name: str) -> Player:
-        return NetPlayer(NetEvaluator(net, self.device), mode=self.recipe.mode, name=name)
+        return seat_network(self.game, net, self.device, self.recipe.mode, name)

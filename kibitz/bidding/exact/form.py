@@ -1,0 +1,19 @@
+"""The fastest form in which a game can be looked through."""
+
+from __future__ import annotations
+
+from ...game import Game, GameError
+from ...search.best_response import Form
+from ...search.sequences import Sequences
+from .climb import NoClimb
+from .ladder import Ladder
+
+
+def form_of(game: Game, device: str = "cpu") -> Form:
+    """`Ladder` for two hidden hands and rising bids, else `Sequences`; tables are on `device`."""
+    try:
+        return Ladder(game, device)
+    except NoClimb as reason:
+        if device != "cpu":
+            raise GameError(f"{reason}; only those are looked through on a GPU") from None
+        return Sequences(game)

@@ -1,0 +1,122 @@
+"""Kinds of networks: how each is built, which games it fits, and how it plays without a search.
+
+A room that has networks declares their kinds in its own `kinds.py`. They are found there, so that a
+new kind needs no edit elsewhere.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from torch import nn
+
+from ..game import Game
+from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
+from .evaluate import NetEvaluator
+from .zones import ZoneConfig, ZoneNet
+
+Floats = np.ndarray[Any, np.dtype[Any]]
+Whole = np.ndarray[Any, np.dtype[np.integer[Any]]]
+
+
+class Question(Protocol):
+    """What a network may know of tables: a `Sight`, seen from below."""
+
+    game: Game
+    seats: Whole
+    """Whose decisions these are. [n]"""
+
+    @property
+    def views(self) -> Floats:
+        """[n, view_size]"""
+
+    @property
+    def legal(self) -> tuple[Whole, Whole]:
+        """The legal actions and their number. [n, max_legal], [n]"""
+
+
+class Judge(Protocol):
+    """A network as it sits at a table."""
+
+    def __call__(self, sight: Question) -> tuple[Floats, Floats]:
+        """Value and probability of each legal action; only their order need mean something for
+        values. [n, max_legal] each
+        """
+
+
+class PolicyJudge:
+    """The logits of a policy network."""
+
+    def __init__(
+        self, game: Game, net: nn.Module, device: str, *, temperature: float = 1.0
+    ) -> None:
+        self.evaluator, self.temperature = NetEvaluator(net, device), temperature
+
+    def __call__(self, sight: Question) -> tuple[Floats, Floats]:
+        logits, rows = self.evaluator.ask(sight.views), np.arange(len(sight.seats))[:, None]
+        values = np.where(inside(sight), logits[rows, sight.legal[0]], -np.inf)
+        return values, softmax(values / self.temperature)
+
+
+def sizes(game: Game) -> dict[str, int]:
+    """What the fields of a configuration must be at a table, by name."""
+    return {"view_size": game.view_size, "actions": game.num_actions, "seats": game.seats}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of network."""
+
+    name: str
+    """What files and recipes call it."""
+    config: type[Any]
+    net: type[Any]
+    trained_for: tuple[str, ...] = ()
+    """Options of a game that must be as in training. The shapes must be in any case."""
+    any_shape: bool = False
+    """Whether one network plays tables of several shapes."""
+    sizes: Callable[[Game], dict[str, int]] = sizes
+    judge: Callable[..., Judge] = PolicyJudge
+    """Called with a game, a network and a device. Keywords are options in a player's text."""
+    guides_search: bool = True
+    """Whether it answers views with priors and values, as a tree search asks for them."""
+
+
+KINDS = (
+    Kind("zones", ZoneConfig, ZoneNet),
+    Kind("card_set", CardSetConfig, CardSetNet),
+    Kind("design_v2", DesignV2Config, DesignV2Net),
+)
+
+HOUSE = Path(__file__).parent.parent
+
+
+@functools.cache
+def all_kinds() -> dict[str, Kind]:
+    """All kinds of networks, by name."""
+    rooms = sorted(file.parent.name for file in HOUSE.glob("*/kinds.py"))
+    modules = [importlib.import_module(f"kibitz.{room}.kinds") for room in rooms]
+    return {kind.name: kind for module in modules for kind in module.KINDS}
+
+
+def kind_of(net: nn.Module) -> Kind | None:
+    """The kind of a network, or None if it has none."""
+    return next((kind for kind in all_kinds().values() if type(net) is kind.net), None)
+
+
+def inside(sight: Question) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which entries of the lists of legal actions are actions. [n, max_legal]"""
+    legal, counts = sight.legal
+    return np.asarray(np.arange(legal.shape[1]) < counts[:, None])
+
+
+def softmax(logits: Floats) -> Floats:
+    """Probabilities [n, actions]; nothing for minus infinity."""
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    return np.asarray(powers / powers.sum(1, keepdims=True))

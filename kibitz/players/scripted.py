@@ -1,0 +1,51 @@
+"""Players that a game brings along: compiled rules, and `random`."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import Any
+
+from ..compiled import digest
+from ..game import Game, Planned
+from ..games import FOLDER
+from .sight import Sight
+
+
+class Scripted:
+    """A player that the game's own file brings along, or `random`.
+
+    game: whose player it is; only its identity needs that.
+    """
+
+    def __init__(self, name: str, game: Game | None = None) -> None:
+        self.name, self.game = name, game
+
+    @property
+    def identity(self) -> str:
+        """The name and a hash of the sources; with a plan, of the plan, too."""
+        if self.name == "random" or self.game is None:
+            return self.name
+        function: Any = self.game.players[self.name]
+        plan = function.plan.tobytes() if isinstance(function, Planned) else b""
+        follow = function.follow if isinstance(function, Planned) else function
+        return f"{self.name} {digest(_sources(follow), plan, _bytecode(follow))}"
+
+    def choose(self, sight: Sight) -> Any:
+        return sight.ask(self.name)
+
+
+def _sources(function: Any) -> list[Path]:
+    """The files that a compiled player is written in: all of a game's folder, or its one file."""
+    try:
+        file = Path(inspect.getfile(getattr(function, "py_func", function)))
+    except TypeError:
+        return []
+    if file.parent != FOLDER and (file.parent / "__init__.py").is_file():
+        return sorted(file.parent.rglob("*.py"))
+    return [file] if file.is_file() else []  # at a prompt there is none
+
+
+def _bytecode(function: Any) -> bytes:
+    """Python's code of a function that no file tells apart, such as one of two at a prompt."""
+    return bytes(getattr(function, "py_func", function).__code__.co_code)

@@ -1,0 +1,111 @@
+"""Somebody who sits down: what a seat may know goes in, an action comes out.
+
+A player is asked about many tables at once and never gets a state. It gets a `Sight`: the view, the
+legal actions, and tables it may imagine. A sight is made from re-dealt copies, so the truth is not
+in it, however hard one looks.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..batch import Batch, as_array, illegal_choice
+from ..game import Game, GameError
+
+
+class PlayerError(GameError):
+    """A player's name that means nobody, or an option it does not have."""
+
+
+class Sight:
+    """What the seats to move at some tables may know.
+
+    seats: who is asked, by table [n]. rngs: a chance stream a table for the player's own use [n].
+    """
+
+    def __init__(self, game: Game, states: Any, seats: Any, rngs: Any) -> None:
+        self.game = game
+        self.rngs = np.array(as_array(rngs))
+        self._tables = Batch.of(game, np.array(as_array(states)), self.rngs)
+        self.seats = np.array(self._tables.seats(seats))
+        self._tables.redeal(self.seats, self.rngs)
+
+    def __len__(self) -> int:
+        return len(self.seats)
+
+    @cached_property
+    def views(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """What a network would get. float32 [n, view_size]"""
+        return np.asarray(self._tables.observe(self.seats))
+
+    @cached_property
+    def legal(self) -> tuple[Any, Any]:
+        """The legal actions, ascending, and how many. int16 [n, max_legal], int64 [n]"""
+        return self._tables.actions()
+
+    @property
+    def actions(self) -> list[list[int]]:
+        """The legal actions as lists, by table."""
+        return [[int(a) for a in row[:n]] for row, n in zip(*self.legal, strict=True)]
+
+    def imagine(self) -> Any:
+        """A table each that could be the real one, drawn with the player's stream. records [n]"""
+        copies = self._tables.states.copy()
+        Batch.of(self.game, copies, self.rngs).redeal(self.seats, self.rngs)
+        return copies
+
+    def told(self, i: int) -> str:
+        """Table i in words, as the seat sees it."""
+        return str(self.game.seen(self._tables.states[i], int(self.seats[i])))
+
+    def action_text(self, i: int, action: int) -> str:
+        """An action at table i in words."""
+        return str(self.game.action_text(self._tables.states[i], action))
+
+    def read_action(self, i: int, text: str) -> int:
+        """The action at table i that somebody has typed."""
+        return self.game.read_action(self._tables.states[i], text)
+
+    def ask(self, compiled: str) -> Any:
+        """What a compiled player of the game would do at every table. int64 [n]"""
+        return self._tables.choose(compiled, self.seats, self.rngs)
+
+
+class Player(Protocol):
+    """Anything with a name that answers a sight with an action a table.
+
+    It may have an `identity`, too: a text that differs where the player plays differently. Results
+    in a file are keyed by it.
+    """
+
+    name: str
+
+    def choose(self, sight: Sight) -> Any:
+        """Legal actions, one a table. integers [n]"""
+
+
+def answers(who: Player, sight: Sight) -> Any:
+    """What a player chooses at every table, once it is known to be legal. int64 [n]"""
+    legal, counts = (array.copy() for array in sight.legal)  # the player may write to its own
+    chosen = as_array(who.choose(sight))
+    if chosen.shape != (len(sight),) or chosen.dtype.kind not in "iu":
+        given = f"{chosen.dtype} {list(chosen.shape)}"
+        raise PlayerError(
+            f"{who.name} must answer with one whole number for each of {len(sight)} tables, "
+            f"but it answered with {given}"
+        )
+    inside = np.arange(legal.shape[1]) < counts[:, None]
+    wrong = ~((legal == chosen[:, None]) & inside).any(1)
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise illegal_choice(sight.game, sight._tables.states[i], who.name, chosen[i])
+    return chosen.astype(np.int64)
+
+
+def identity_of(who: Player) -> str:
+    """What makes this player another player: its own word, or its class and its name."""
+    kind = type(who)
+    return getattr(who, "identity", "") or f"{kind.__module__}.{kind.__qualname__} {who.name}"

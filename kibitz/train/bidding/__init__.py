@@ -1,0 +1,1 @@
+"""Ways to learn games of rising bids between two hidden hands."""

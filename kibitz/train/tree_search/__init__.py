@@ -1,0 +1,1 @@
+"""Learning from self-play in which every move is searched."""
