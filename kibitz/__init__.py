@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from .arena.analysis import analyse
     from .arena.match import match
     from .arena.table import Table, table
     from .batch import Batch
@@ -30,6 +31,7 @@ _HOMES = {
     "GameError": ".game",
     "OVER": ".game",
     "Table": ".arena.table",
+    "analyse": ".arena.analysis",
     "check": ".contract",
     "load": ".games",
     "match": ".arena.match",
@@ -44,6 +46,7 @@ __all__ = [
     "Game",
     "GameError",
     "Table",
+    "analyse",
     "check",
     "load",
     "match",

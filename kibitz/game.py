@@ -43,6 +43,7 @@ __all__ = [
 
 CHANCE = -1  # `turn`: nobody's move; a die is thrown or a card drawn
 OVER = -2  # `turn`: the game has ended
+DEFAULT_VIEW = "default"
 
 State = Any  # an np.record of the game's dtype
 View = Any  # an np.record of the game's view dtype
@@ -106,11 +107,16 @@ class Shape:
     num_actions: int  # actions are the integers below this
     num_outcomes: int  # chance outcomes likewise
     state: np.dtype[Any]
-    view: np.dtype[Any]
+    view: np.dtype[Any]  # what networks see unless they ask for another
+    views: Mapping[str, np.dtype[Any]] = field(default_factory=dict)  # further ones, by name
     max_legal: int = 0  # room for the legal actions; num_actions unless told
 
     def __post_init__(self) -> None:
         """Write into the record's tag the sizes that compiled code takes from its type."""
+        views = {DEFAULT_VIEW: self.view, **self.views}
+        if len(set(views.values())) < len(views):
+            raise GameError(f"no two of the views {', '.join(views)} may have the same layout")
+        object.__setattr__(self, "views", views)
         legal = self.max_legal or self.num_actions
         tag = f"{_tag(self.state)}_{legal}_{self.num_outcomes}"
         fields = [
@@ -162,6 +168,7 @@ class Game:
     play: Function
     score: Function
     observe: Function
+    observers: Mapping[str, Function] = field(default_factory=dict)  # of further views, by name
     known: Function
     odds: Function
     roll: Function = field(default_factory=lambda: roll_by_odds)
@@ -187,11 +194,14 @@ class Game:
     zero_sum: bool = True
     perfect_recall: bool = False  # whether the view tells all that the seat ever saw
 
+    viewed: str = DEFAULT_VIEW  # which of its views the game is seen through
+
     sizes: Shape = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         sizes = self.shape if isinstance(self.shape, Shape) else self.shape(self.options)
         object.__setattr__(self, "sizes", sizes)
+        self._check_views()
         if self.margin is None:
             object.__setattr__(self, "margin", self.score)
         if self.text is None or getattr(self.text, "func", None) is fields_text:
@@ -201,6 +211,19 @@ class Game:
         if self.news is None or getattr(self.news, "func", None) is public_news:
             object.__setattr__(self, "news", functools.partial(public_news, self))
         _register(self)
+
+    def _check_views(self) -> None:
+        named, observed = set(self.views), {DEFAULT_VIEW, *self.observers}
+        if named != observed:
+            odd = ", ".join(sorted(named ^ observed))
+            raise GameError(f"{self.name}: a view has a layout and an observer, but {odd} has one")
+        if self.viewed not in named:
+            has = ", ".join(self.views)
+            raise GameError(f"{self.name} has no view {shown(self.viewed)}; it has: {has}")
+
+    def through(self, view: str) -> Game:
+        """This game as networks see it that read another of its views."""
+        return self if view == self.viewed else dataclasses.replace(self, viewed=view)
 
     def bind(self, **options: Any) -> Game:
         """This game under other options; texts such as "4,5" are read."""
@@ -239,8 +262,18 @@ class Game:
         return self.sizes.state
 
     @property
+    def views(self) -> Mapping[str, np.dtype[Any]]:
+        """The layouts of all views, by name."""
+        return self.sizes.views
+
+    @property
     def view(self) -> np.dtype[Any]:
-        return self.sizes.view
+        return self.views[self.viewed]
+
+    def observer(self, view: np.dtype[Any]) -> Function:
+        """The rule that writes a view of this layout."""
+        name = next(name for name, layout in self.views.items() if layout == view)
+        return self.observers.get(name, self.observe)
 
     @property
     def view_size(self) -> int:
@@ -248,13 +281,16 @@ class Game:
 
     def describe(self) -> dict[str, Any]:
         """All that must agree between a saved network or record and this game."""
-        return {
+        description = {
             "name": self.name,
             "version": self.version,
             "options": dataclasses.asdict(self.options),
             "view": [[n, list(self.view[n].shape)] for n in self.view.names or ()],
             "actions": self.num_actions,
         }
+        if self.viewed != DEFAULT_VIEW:
+            description["viewed"] = self.viewed
+        return description
 
     @functools.cached_property
     def fingerprint(self) -> str:
@@ -309,7 +345,7 @@ class Game:
     def look(self, s: State, seat: int) -> np.ndarray[Any, np.dtype[np.float32]]:
         """What one seat sees, as the numbers a network would get. [view_size]"""
         view = np.zeros(1, self.view)
-        self.observe(s, self.seat(seat), view[0])
+        observe(s, self.seat(seat), view[0])
         return view.view(np.float32).reshape(-1)
 
     def seat(self, seat: int) -> int:
@@ -466,9 +502,26 @@ def margin(s: State, out: Any) -> None:
     """At OVER: by how much each seat won, in card points or the like. out: float32 [seats]"""
 
 
-@overloaded
 def observe(s: State, seat: int, view: View) -> None:
-    """Write what the seat sees: every position of the view that can ever be non-zero."""
+    """Write what the seat sees: every position of the view that can ever be non-zero.
+
+    A game with several views has a rule for the type of each.
+    """
+    game_of(s).observer(view.dtype)(s, seat, view)
+
+
+@overload(observe)
+def _observe(s, seat, view):
+    if s not in _GAMES:
+        return None
+    game = _GAMES[s]
+    layouts = {from_dtype(layout): layout for layout in game.views.values()}
+    function = game.observer(layouts[view])
+
+    def observe_of_a_record(s, seat, view):
+        return function(s, seat, view)
+
+    return observe_of_a_record
 
 
 @overloaded

@@ -12,9 +12,13 @@ from rich.text import Text
 
 from .arena.table import Table
 from .game import Game, GameError
-from .players import Player
+from .players import Candidate, Player, explain
+from .players.thought import Explainer
 
 HELP = "Type an action, 'hint' for advice, 'rules', '?' for the list of actions, or 'quit'."
+
+
+HINTS = 3  # moves
 
 
 class LeftTheTable(Exception):
@@ -59,9 +63,7 @@ class Person:
             case "quit" | "exit" | "q":
                 raise LeftTheTable
             case "hint":
-                advice = table.choices[table.actions.index(table.ask(self.adviser))]
-                adviser, advice = escape(self.adviser.name), escape(advice)
-                self.console.print(f"{adviser} says: [bold]{advice}[/bold]")
+                self._advise(table)
             case _:
                 try:
                     table.play(text)
@@ -69,6 +71,25 @@ class Person:
                 except GameError as error:
                     self.console.print(f"[red]{escape(str(error).splitlines()[0])}[/red]")
         return False
+
+    def _advise(self, table: Table) -> None:
+        """The best few moves with their values, where the adviser can tell them."""
+        name = escape(self.adviser.name)
+        if not isinstance(self.adviser, Explainer):
+            advice = table.choices[table.actions.index(table.ask(self.adviser))]
+            self.console.print(f"{name} says: [bold]{escape(advice)}[/bold]")
+            return
+        best, *others = explain(self.adviser, table.sight()).candidates[:HINTS]
+        self.console.print(f"{name} says: [bold]{escape(best.text)}[/bold]{_figures(best)}")
+        for other in others:
+            self.console.print(f"  or {escape(other.text)}{_figures(other)}")
+
+
+def _figures(candidate: Candidate) -> str:
+    """How good a move is: its value or, where nobody knows that, how likely it is."""
+    if candidate.value is not None:
+        return f" ({candidate.value:+.2f})"
+    return "" if candidate.prior is None else f" ({candidate.prior:.0%})"
 
 
 def in_columns(choices: Sequence[str]) -> Columns:

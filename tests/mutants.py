@@ -412,14 +412,14 @@ ARENA = [
 TRAIN = [
     mutant(
         "self-play searches with the streams of its tables",
-        "train/selfplay.py",
+        "train/tree_search/selfplay.py",
         'streams(seed, "search",',
         'streams(seed, "table",',
         "test_train.py::test_self_play_searches_with_streams_that_no_table_has",
     ),
     mutant(
         "all positions of self-play get the score of seat 0",
-        "train/selfplay.py",
+        "train/tree_search/selfplay.py",
         "scores[lanes, every.seats]",
         "scores[lanes, 0]",
         "test_train.py::test_the_learner_fits_what_it_is_shown",
@@ -482,14 +482,14 @@ TRAIN = [
     ),
     mutant(
         "the policy loss is over illegal actions, too",
-        "train/learner.py",
+        "train/tree_search/learner.py",
         ".masked_fill(~legal, -1e9)",
         "",
         "test_train.py::test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself",
     ),
     mutant(
         "the value is learnt with the wrong sign",
-        "train/learner.py",
+        "train/tree_search/learner.py",
         "self._put((1 - mixed) * some.score + mixed * some.value)",
         "-self._put((1 - mixed) * some.score + mixed * some.value)",
         "test_train.py::test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself",

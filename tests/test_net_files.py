@@ -187,7 +187,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, name):
 
 
 def test_only_our_networks_are_saved(tmp_path):
-    with pytest.raises(NetError, match="a Linear cannot be saved, only zones"):
+    with pytest.raises(NetError, match=r"a Linear cannot be saved, only .*zones"):
         save_net(tmp_path / "net.safetensors", nn.Linear(2, 2), {})
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..game import Game
-from ..nets.kinds import Floats, Kind, Question, inside, sizes
+from ..nets.kinds import Judgement, Kind, PolicyJudge, Question, inside, sizes
 from .beliefs import BeliefConfig, BeliefNet
 from .believer import Believer
 from .bilinear import (
@@ -33,13 +33,21 @@ class ValueJudge:
     def __init__(self, game: Game, net: ValueNet, device: str) -> None:
         self.values = ChildValues(net, device)
 
-    def __call__(self, sight: Question) -> tuple[Floats, Floats]:
+    def __call__(self, sight: Question) -> Judgement:
         legal = inside(sight)
         tables, _ = legal.nonzero()
         before, after = self.values(sight.views, tables, sight.legal[0][legal].astype(np.int64))
         values = np.full(legal.shape, -np.inf)
         values[legal] = after
-        return values, regret_policy(before, values, legal)
+        return Judgement(values, regret_policy(before, values, legal), values, before)
+
+
+class WorthJudge(PolicyJudge):
+    """A network whose logits are the scores that actions lead to."""
+
+    def __call__(self, sight: Question) -> Judgement:
+        preferences, policy, *_ = super().__call__(sight)
+        return Judgement(preferences, policy, preferences, preferences.max(1))
 
 
 def regret_policy(before: Any, after: Any, legal: Any, explore: float = 0.0) -> Any:
@@ -79,11 +87,11 @@ class BeliefJudge:
             self._believers[game.fingerprint] = believer
         return self._believers[game.fingerprint]
 
-    def __call__(self, sight: Question) -> tuple[Floats, Floats]:
+    def __call__(self, sight: Question) -> Judgement:
         odds = self._at(sight.game).odds(sight.views, sight.seats, sight.legal[0])
         policy = odds * inside(sight)
-        with np.errstate(divide="ignore"):  # what is never played has the value minus infinity
-            return np.log(policy), policy / policy.sum(1, keepdims=True)
+        with np.errstate(divide="ignore"):  # what is never played is preferred least
+            return Judgement(np.log(policy), policy / policy.sum(1, keepdims=True))
 
 
 def _parts(game: Game) -> dict[str, int]:
@@ -111,6 +119,7 @@ KINDS = (
         HandWorthNet,
         (*TABLE, "ones_biddable", "opening_call"),
         sizes=_parts,
+        judge=WorthJudge,
     ),
     Kind(
         "beliefs",

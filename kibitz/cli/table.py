@@ -137,13 +137,13 @@ def play(
         typer.Option(
             "--against",
             "-a",
-            help="The other players, in seat order; unless told, the strongest baseline.",
+            help="The other players, in seat order; by default the strongest baseline.",
         ),
     ] = None,
     option: OptionTexts = None,
     seat: Annotated[int, typer.Option(help="Where you sit.")] = 0,
     hint: Annotated[
-        str | None, typer.Option(help="Who gives hints; unless told, the same.")
+        str | None, typer.Option(help="Who gives hints; by default the strongest there is.")
     ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Write the record of the game to this file.")
@@ -151,21 +151,23 @@ def play(
     seed: DrawnSeed = None,
 ) -> None:
     """Play a game in the terminal against players of your choice."""
+    from ..arena.analysis import strongest
     from ..chance import fresh_seed
     from ..games import rulebook
     from ..players import player
     from ..terminal import LeftTheTable, Person, play_game
 
     game = load_game(name, option)
-    strongest = next(iter(game.players), "random")
-    others = [player(text, game) for text in against or [strongest] * (game.seats - 1)]
+    baseline = next(iter(game.players), "random")
+    others = [player(text, game) for text in against or [baseline] * (game.seats - 1)]
     if len(others) != game.seats - 1:
         raise typer.BadParameter(
             f"{game.name} needs {game.seats - 1} other players, not {len(others)}"
         )
     if save is not None and (save.is_dir() or not save.parent.is_dir()):
         raise typer.BadParameter(f"--save {save}: that is no file in a folder that there is")
-    person = Person(out, player(hint or strongest, game), rulebook(name), out.input)
+    adviser = player(hint, game) if hint else strongest(game)
+    person = Person(out, adviser, rulebook(name), out.input)
     seed = fresh_seed() if seed is None else seed
     try:
         tables = play_game(game, person, others, seat, seed)

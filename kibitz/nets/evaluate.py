@@ -51,18 +51,19 @@ class NetEvaluator:
         return int(self._streams[views.data_ptr()].cuda_stream)
 
     @torch.inference_mode()
-    def ask(self, views: Any) -> Any:
-        """Logits of views that are in the host's memory, as they are, in float32. [n, actions]"""
+    def ask(self, views: Any) -> Arrays:
+        """Logits [n, actions] and values [n, seats] of views in the host's memory, in float32."""
         if self._asked is None:
             self._asked = self.room(ASKED, views.shape[1])
-        room, parts = self._asked, []
+        room, answers = self._asked, []
         # Everything on the one stream: others would neither wait for it nor be waited for.
         with torch.cuda.stream(self._streams[room.data_ptr()]) if room.is_cuda else nullcontext():
-            for some in torch.split(torch.tensor(views), ASKED):
-                room[: len(some)], room[len(some) :] = some, 0.0
-                logits, _ = self(room)
-                parts.append(torch.as_tensor(logits)[: len(some)].float().cpu())
-        return torch.cat(parts).numpy()
+            for part in torch.split(torch.tensor(views), ASKED):
+                room[: len(part)], room[len(part) :] = part, 0.0
+                answer = map(torch.as_tensor, self(room))
+                answers.append([rows[: len(part)].float().cpu() for rows in answer])
+        logits, values = (torch.cat(parts).numpy() for parts in zip(*answers, strict=True))
+        return logits, values
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
         """Go on with other weights; what was recorded stays."""

@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from torch import nn
@@ -41,13 +41,24 @@ class Question(Protocol):
         """The legal actions and their number. [n, max_legal], [n]"""
 
 
+class Judgement(NamedTuple):
+    """What a network thinks of n tables."""
+
+    preferences: Floats
+    """The higher, the better; -inf where there is no action. [n, max_legal]"""
+    policy: Floats
+    """How likely each action should be. [n, max_legal]"""
+    values: Floats | None = None
+    """The score that the seat to move expects after each action. [n, max_legal]"""
+    value: Floats | None = None
+    """The score that it expects. [n]"""
+
+
 class Judge(Protocol):
     """A network as it sits at a table."""
 
-    def __call__(self, sight: Question) -> tuple[Floats, Floats]:
-        """Value and probability of each legal action; only their order need mean something for
-        values. [n, max_legal] each
-        """
+    def __call__(self, sight: Question) -> Judgement:
+        """What it thinks of every table."""
 
 
 class PolicyJudge:
@@ -58,10 +69,11 @@ class PolicyJudge:
     ) -> None:
         self.evaluator, self.temperature = NetEvaluator(net, device), temperature
 
-    def __call__(self, sight: Question) -> tuple[Floats, Floats]:
-        logits, rows = self.evaluator.ask(sight.views), np.arange(len(sight.seats))[:, None]
-        values = np.where(inside(sight), logits[rows, sight.legal[0]], -np.inf)
-        return values, softmax(values / self.temperature)
+    def __call__(self, sight: Question) -> Judgement:
+        (logits, values), rows = self.evaluator.ask(sight.views), np.arange(len(sight.seats))
+        preferences = np.where(inside(sight), logits[rows[:, None], sight.legal[0]], -np.inf)
+        policy = softmax(preferences / self.temperature)
+        return Judgement(preferences, policy, value=values[:, 0])
 
 
 def sizes(game: Game) -> dict[str, int]:

@@ -6,17 +6,22 @@ from .scripted import Scripted
 from .searching import TreeSearch
 from .sight import Player, PlayerError, Sight, answers, identity_of
 from .texts import names, player, spelled
+from .thought import Candidate, Inquiry, Thought, explain
 
 __all__ = [
+    "Candidate",
     "Drawing",
+    "Inquiry",
     "NetPlayer",
     "Player",
     "PlayerError",
     "Scripted",
     "Sight",
+    "Thought",
     "TreeSearch",
     "answers",
     "champions",
+    "explain",
     "identity_of",
     "names",
     "networks",

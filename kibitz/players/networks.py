@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,29 +12,30 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..batch import Cpu
-from ..game import Game
+from ..game import DEFAULT_VIEW, Game
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
 from .searching import TreeSearch
 from .sight import Player, PlayerError, Sight
 from .texts import REGISTRY, check_options, real, register, whole
+from .thought import Candidate, Inquiry, Thought
 
 if TYPE_CHECKING:
     from torch import nn
 
-    from ..nets.kinds import Judge, Kind
+    from ..nets.kinds import Judge, Judgement, Kind
 
 MODES = ("argmax", "sample", "softmax", "purify")
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """How an action is drawn from values and a policy."""
+    """How an action is drawn from what a network thinks."""
 
     mode: str = "argmax"
-    """`argmax` plays the action of the highest value, the first of equals; `sample` draws from the
-    policy; `softmax` draws by value; `purify` draws from the policy without what is less likely
-    than `threshold`, or plays the likeliest if all is.
+    """`argmax` plays the preferred action, the first of equals; `sample` draws from the policy;
+    `softmax` draws by preference (a value, for networks of values); `purify` draws from the policy
+    without what is less likely than `threshold`, or plays the likeliest if all is.
     """
     temperature: float = 1.0
     """Above 1 flattens what is drawn from, below 1 sharpens it."""
@@ -47,14 +49,15 @@ class Drawing:
         if not 0 <= self.threshold <= 1:
             raise PlayerError(f"threshold={self.threshold}: it is a probability")
 
-    def odds(self, values: Any, policy: Any) -> Any:
+    def odds(self, judgement: Judgement) -> Any:
         """The probability of each legal action. [n, max_legal]"""
         from ..nets.kinds import softmax
 
+        preferences, policy, *_ = judgement
         if self.mode == "argmax":
-            return np.eye(values.shape[1])[values.argmax(1)]
+            return np.eye(preferences.shape[1])[preferences.argmax(1)]
         if self.mode == "softmax":
-            return softmax(values / self.temperature)
+            return softmax(preferences / self.temperature)
         if self.mode == "purify":
             likeliest = policy == policy.max(1, keepdims=True)
             likeliest &= likeliest.cumsum(1) == 1
@@ -65,20 +68,26 @@ class Drawing:
 
 
 class NetPlayer:
-    """A network without search: a judge says what actions are worth, an action is drawn.
+    """A network without search: a judge says how good actions are, an action is drawn.
 
     weights: what makes it this network: hash, device and settings; empty if it came from no file.
+    view: which view of a game it reads.
     """
 
     def __init__(
-        self, judge: Judge, drawing: Drawing | None = None, name: str = "net", weights: str = ""
+        self,
+        judge: Judge,
+        drawing: Drawing | None = None,
+        name: str = "net",
+        weights: str = "",
+        view: str = DEFAULT_VIEW,
     ) -> None:
-        self.judge, self.drawing, self.name, self.weights = (
-            judge,
-            drawing or Drawing(),
-            name,
-            weights,
-        )
+        self._judge, self.drawing, self.view = judge, drawing or Drawing(), view
+        self.name, self.weights = name, weights
+
+    def judge(self, sight: Sight) -> Judgement:
+        """What the network thinks of every table."""
+        return self._judge(sight.through(self.view))
 
     @property
     def identity(self) -> str:
@@ -86,18 +95,42 @@ class NetPlayer:
 
     def choose(self, sight: Sight) -> Any:
         legal, _ = sight.legal
-        values, policy = self.judge(sight)
+        judgement = self.judge(sight)
+        preferences = judgement.preferences
         if self.drawing.mode != "argmax":
-            odds = self.drawing.odds(values, policy)
+            odds = self.drawing.odds(judgement)
             uniform = np.zeros(odds.shape)
             Cpu().run(uniforms_all, len(sight), sight.rngs, uniform)
             with np.errstate(divide="ignore"):  # what has no probability is never the largest
-                values = np.log(odds) - np.log(-np.log(uniform))  # with Gumbel noise: a draw
-        return legal[np.arange(len(sight)), values.argmax(1)].astype(np.int64)
+                preferences = np.log(odds) - np.log(-np.log(uniform))  # with Gumbel noise: a draw
+        return legal[np.arange(len(sight)), preferences.argmax(1)].astype(np.int64)
 
     def odds(self, sight: Sight) -> Any:
         """How likely it takes each legal action. [n, max_legal]"""
-        return self.drawing.odds(*self.judge(sight))
+        return self.drawing.odds(self.judge(sight))
+
+    def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
+        began, judgement = time.monotonic(), self.judge(sight)
+        odds, values = self.drawing.odds(judgement)[0], judgement.values
+        best = np.lexsort((-judgement.preferences[0], -odds))  # by odds; equals by preference
+        actions, order = sight.actions[0], [int(k) for k in best]
+        candidates = tuple(
+            Candidate(
+                action=actions[k],
+                text=sight.action_text(0, actions[k]),
+                value=None if values is None else float(values[0, k]),
+                prior=float(judgement.policy[0, k]),
+            )
+            for k in order
+            if k < len(actions)
+        )
+        return Thought(
+            player=self.name,
+            seat=int(sight.seats[0]),
+            candidates=candidates,
+            value=None if judgement.value is None else float(judgement.value[0]),
+            seconds=time.monotonic() - began,
+        )
 
 
 def seat_network(
@@ -108,7 +141,7 @@ def seat_network(
 
     kind = kind_of(net)
     assert kind is not None, f"{type(net).__name__} is of no kind that can be seated"
-    return NetPlayer(kind.judge(game, net, device), Drawing(mode), name)
+    return NetPlayer(kind.judge(game, net, device), Drawing(mode), name, view=game.viewed)
 
 
 @register("net")
@@ -131,7 +164,7 @@ def network(
     _check_device(device)
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
-    net, kind = _loaded(path, game)
+    net, kind, game = _loaded(path, game)
     drawing = Drawing(mode, real("temperature", temperature), real("threshold", threshold))
     settings = _own_settings(kind, own)
     weights, count = f"{net.sha256} on {device}", whole("sims", sims)
@@ -144,7 +177,7 @@ def network(
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
-    return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}")
+    return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
 
 
 def _searching(game: Game, net: Any, count: int, name: str, device: str) -> TreeSearch:
@@ -176,17 +209,19 @@ def _check_device(device: str) -> None:
         raise PlayerError("device=cuda: torch finds no GPU here")
 
 
-def _loaded(path: str, game: Game) -> tuple[Any, Kind]:
-    """The network in a file and its kind, once it is known to be for this game."""
+def _loaded(path: str, game: Game) -> tuple[Any, Kind, Game]:
+    """The network in a file, its kind, and the game through its view, once they fit together."""
     from ..nets.kinds import kind_of
 
     net, theirs = _read(path, game)
-    kind = kind_of(net)
+    kind, view = kind_of(net), theirs.get("viewed", DEFAULT_VIEW)
     assert kind is not None  # what is read from a file is of a kind
+    if view in game.views:
+        game = game.through(view)
     _check_game(path, kind, theirs, game)
     if not kind.any_shape:
         _check_sizes(path, kind, net.config, game)
-    return net, kind
+    return net, kind, game
 
 
 def _read(path: str, game: Game) -> tuple[Any, dict[str, Any]]:

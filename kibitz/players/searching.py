@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+import math
+import time
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,11 @@ from ..game import Game
 from ..search.mcts import Found, Search, Settings
 from .sight import Player, PlayerError, Sight
 from .texts import limit, real, register, whole
+from .thought import Candidate, Inquiry, Thought
+
+FIRST_PART = 16  # simulations before an analysis is shown for the first time
+SECONDS_PER_PART = 0.2
+LONGEST_ANALYSIS = 200_000  # simulations: room for them is made at once
 
 
 class TreeSearch:
@@ -70,6 +77,61 @@ class TreeSearch:
         found = search.run(states[again], rngs[again]).first(len(states))
         rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
         return found
+
+    def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
+        """Searches in parts, so that somebody can watch; Ctrl-C ends it with what there is."""
+        search, most = self._analysis(inquiry.seconds is not None)
+        began, part = time.monotonic(), most if search.settings.root == "gumbel" else FIRST_PART
+        done = min(part, most)
+        found = search.run(sight.imagine(), sight.rngs.copy(), simulations=done)
+        thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
+        try:
+            while done < most and thought.seconds < (inquiry.seconds or math.inf):
+                inquiry.watch(thought)
+                began_part, count = time.monotonic(), min(part, most - done)
+                found, done = search.more(count), done + count
+                if time.monotonic() - began_part < SECONDS_PER_PART:
+                    part *= 2
+                thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
+        except KeyboardInterrupt:
+            pass
+        return thought
+
+    def _analysis(self, until_the_clock: bool) -> tuple[Search, int]:
+        """A search of one table, and its simulations: many where a clock ends it."""
+        settings = replace(self.settings, seconds=None)
+        if until_the_clock and settings.root == "puct":
+            settings = replace(settings, simulations=LONGEST_ANALYSIS)
+        search = Search(self.game, 1, settings, evaluator=self.evaluator, device=self.device)
+        return search, settings.simulations
+
+    def _thought(
+        self, search: Search, found: Found, sight: Sight, inquiry: Inquiry, seconds: float
+    ) -> Thought:
+        lines = {line[0].action: line for line in search.lines(0, inquiry.lines) if line}
+        actions, best = sight.actions[0], int(found.best[0])
+        candidates = [
+            Candidate(
+                action=action,
+                text=sight.action_text(0, action),
+                value=float(found.values[0, k]) if found.visits[0, k] else None,
+                prior=float(found.priors[0, k]),
+                visits=int(found.visits[0, k]),
+                line=tuple(step.text for step in lines.get(action, ())[1:]),
+            )
+            for k, action in enumerate(actions)
+        ]
+        candidates.sort(key=lambda c: (c.action != best, -(c.visits or 0), -(c.prior or 0)))
+        return Thought(
+            player=self.name,
+            seat=int(sight.seats[0]),
+            candidates=tuple(candidates),
+            value=float(found.value[0]),
+            simulations=int(found.simulations[0]),
+            nodes=int(search.device.get(search.forest.trees)["nodes"][0]),
+            depth=max((len(line) for line in lines.values()), default=0),
+            seconds=seconds,
+        )
 
     def _room(self, tables: int) -> int:
         """How many trees to make for so many tables.

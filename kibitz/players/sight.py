@@ -7,6 +7,7 @@ in it, however hard one looks.
 
 from __future__ import annotations
 
+import copy
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -32,6 +33,16 @@ class Sight:
         self._tables = Batch.of(game, np.array(as_array(states)), self.rngs)
         self.seats = np.array(self._tables.seats(seats))
         self._tables.redeal(self.seats, self.rngs)
+
+    def through(self, view: str) -> Sight:
+        """The same tables, seen as networks see them that read another view of the game."""
+        if view == self.game.viewed:
+            return self
+        other = copy.copy(self)
+        other.game = self.game.through(view)
+        other._tables = Batch.of(other.game, self._tables.states, self.rngs)
+        other.__dict__.pop("views", None)  # a cached property
+        return other
 
     def __len__(self) -> int:
         return len(self.seats)

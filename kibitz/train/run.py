@@ -19,7 +19,7 @@ from torch import nn
 from .. import __version__
 from ..arena.match import match
 from ..chance import fresh_seed
-from ..game import Game, GameError
+from ..game import DEFAULT_VIEW, Game, GameError
 from ..games import load
 from ..nets import all_kinds, load_net, save_net
 from ..players import Player
@@ -85,6 +85,8 @@ class Training:
 
     game: str
     options: dict[str, Any] = field(default_factory=dict)
+    view: str = DEFAULT_VIEW
+    """Which view of the game the network reads."""
     net: str
     """Kind of network, see `nets.kinds`."""
     config: dict[str, Any] = field(default_factory=dict)
@@ -147,7 +149,7 @@ class Run:
         if refill and not resume:
             raise RunError("--refill goes on with a run that is there: give --resume as well")
         self.recipe, self.device, self.start = recipe, device, start
-        self.game: Game = load(recipe.game, **recipe.options)
+        self.game: Game = load(recipe.game, **recipe.options).through(recipe.view)
         self.folder, self.standing = RunFolder(folder), Standing()
         self.remarks: list[str] = []  # what whoever started the run should know
         self._refill: Refill | None = None

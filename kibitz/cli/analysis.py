@@ -1,0 +1,124 @@
+"""The command that shows what a player thinks."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.live import Live
+from rich.markup import escape
+from rich.table import Table as Grid
+
+from .app import Json, OptionTexts, Seed, app, err, game_names, load_game, or_none, out, print_json
+
+if TYPE_CHECKING:
+    from ..players import Thought
+
+SHOWN = 12  # candidates
+
+
+@app.command(
+    epilog="Examples: kibitz analyse beasty_bar --seconds 5; "
+    "kibitz analyse --record game.txt --ply 7 --lines 5"
+)
+def analyse(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[GAME]",
+            help="A game; not needed with --record.",
+            autocompletion=game_names,
+        ),
+    ] = None,
+    position: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[POSITION]",
+            help="A position as `kibitz replay` prints it; by default the first of a game.",
+        ),
+    ] = None,
+    record: Annotated[Path | None, typer.Option(help="Take the position from a record.")] = None,
+    ply: Annotated[int | None, typer.Option(help="Which decision of the record.")] = None,
+    who: Annotated[
+        str | None, typer.Option("--player", help="Who thinks; by default the strongest there is.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(help="Think for so long. Ctrl-C ends it with the best so far.")
+    ] = None,
+    lines: Annotated[int, typer.Option(min=1, help="Show so many lines of play.")] = 3,
+    option: OptionTexts = None,
+    seed: Seed = 1,
+    as_json: Json = False,
+) -> None:
+    """Show what a player thinks of a position: moves, values, and what it expects to follow."""
+    from ..arena.analysis import analyse as thought_about
+    from ..players import Inquiry
+
+    if seconds is not None and not 0 < seconds < 1e6:
+        raise typer.BadParameter(f"--seconds {seconds}: a number above 0")
+    game, table = _place(name, position, record, ply, option)
+    shown = Live(console=err, transient=True, auto_refresh=False)
+    live = err.is_terminal and not as_json
+
+    def watch(thought: Thought) -> None:
+        if live:
+            shown.update(grid(thought, lines), refresh=True)
+
+    inquiry = Inquiry(lines=lines, seconds=seconds, watch=watch)
+    with shown if live else nullcontext():
+        thought = thought_about(game, table, who, inquiry, seed)
+    if as_json:
+        print_json({"game": game.name, **thought.as_json()})
+    else:
+        out.print(grid(thought, lines))
+
+
+def _place(
+    name: str | None,
+    position: str | None,
+    record: Path | None,
+    ply: int | None,
+    option: list[str] | None,
+) -> tuple[Any, Any]:
+    """The game, and the position as a text or a table."""
+    from ..arena.table import open_record
+
+    if record is None:
+        if name is None:
+            raise typer.BadParameter("say which game, or give a record with --record FILE")
+        if ply is not None:
+            raise typer.BadParameter("--ply needs a record: --record FILE --ply N")
+        return load_game(name, option), position
+    if position is not None or option:
+        raise typer.BadParameter("a record has its own position and options")
+    table = open_record(record, name, ply)
+    return table.game, table
+
+
+def grid(thought: Thought, lines: int) -> Grid:
+    """The candidates of a thought, the best first."""
+    caption = f"{escape(thought.player)}, seat {thought.seat}"
+    if thought.value is not None:
+        caption += f": expects {thought.value:+.3f}"
+    if thought.simulations:
+        speed = thought.simulations / max(thought.seconds, 1e-9)
+        caption += f"; {thought.simulations:,} simulations ({speed:,.0f} per second)"
+        caption += f", {thought.nodes:,} nodes, depth {thought.depth}"
+    table = Grid(title=caption, title_justify="left", title_style="")
+    table.add_column("move")
+    for heading in ("value", "visits", "prior"):
+        table.add_column(heading, justify="right")
+    table.add_column("expected to follow")
+    for k, candidate in enumerate(thought.candidates[:SHOWN]):
+        table.add_row(
+            escape(candidate.text),
+            or_none(candidate.value, "+.3f"),
+            or_none(candidate.visits, ",d"),
+            or_none(candidate.prior, ".1%"),
+            escape(", ".join(candidate.line)) if k < lines else "",
+        )
+    if len(thought.candidates) > SHOWN:
+        table.caption = f"and {len(thought.candidates) - SHOWN} more"
+    return table
