@@ -29,6 +29,7 @@ from .options import GameError, OptionError, Options, shown
 
 __all__ = [
     "CHANCE",
+    "ONLOOKER",
     "OVER",
     "Game",
     "GameError",
@@ -43,6 +44,7 @@ __all__ = [
 
 CHANCE = -1  # `turn`: nobody's move; a die is thrown or a card drawn
 OVER = -2  # `turn`: the game has ended
+ONLOOKER = -3  # a "seat" that sees what everybody sees: for `seen`, `news` and drawings
 DEFAULT_VIEW = "default"
 
 State = Any  # an np.record of the game's dtype
@@ -184,6 +186,7 @@ class Game:
     action_text: Function = lambda s, action: str(action)
     news: Function = None  # type: ignore[assignment]  # news(s, seat, move); None: see `public_news`
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
+    onlookers: bool = False  # whether `seen` and `news` know ONLOOKER; if not, it sees nothing
     options: Options = field(default_factory=Options)
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
@@ -347,6 +350,16 @@ class Game:
         view = np.zeros(1, self.view)
         observe(s, self.seat(seat), view[0])
         return view.view(np.float32).reshape(-1)
+
+    def sight_text(self, s: State, seat: int) -> str:
+        """The table in words as a seat, or an onlooker, sees it."""
+        if seat == ONLOOKER:
+            return str(self.seen(s, ONLOOKER)) if self.onlookers else ""
+        return str(self.seen(s, self.seat(seat)))
+
+    def news_text(self, s: State, seat: int, move: int) -> str:
+        """What a seat, or an onlooker, learns in words when `move` happens; empty for nothing."""
+        return str(self.news(s, seat, move)) if seat != ONLOOKER or self.onlookers else ""
 
     def seat(self, seat: int) -> int:
         """`seat` itself, once it is known to be one."""

@@ -13,7 +13,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..chance import below, mix
-from ..game import CHANCE, OVER, Game, NotationError, Shape, layout, record, rule, squeezed
+from ..game import (
+    CHANCE,
+    ONLOOKER,
+    OVER,
+    Game,
+    NotationError,
+    Shape,
+    layout,
+    record,
+    rule,
+    squeezed,
+)
 
 PASS, BET = 0, 1
 NO_CARD = -1
@@ -170,12 +181,15 @@ def parse(s, told):
 
 def seen(s, seat):
     cards = ["jack", "queen", "king"]
-    own = "no card yet" if s.card[seat] == NO_CARD else f"the {cards[s.card[seat]]}"
     bets = ", ".join(("pass", "bet")[b] for b in s.bets[: s.length])
-    told = f"You hold {own}. Bets so far: {bets or 'none'}."
+    sentences = [f"Bets so far: {bets or 'none'}."]
+    if seat != ONLOOKER:
+        own = "no card yet" if s.card[seat] == NO_CARD else f"the {cards[s.card[seat]]}"
+        sentences.insert(0, f"You hold {own}.")
     if turn(s) == OVER:
-        told += f" The other seat held the {cards[s.card[1 - seat]]}."
-    return told
+        others = {"Seat 0": 0, "Seat 1": 1} if seat == ONLOOKER else {"The other seat": 1 - seat}
+        sentences += [f"{name} held the {cards[s.card[who]]}." for name, who in others.items()]
+    return " ".join(sentences)
 
 
 def news(s, seat, move):
@@ -209,6 +223,7 @@ GAME = Game(
     seen=seen,
     action_text=action_text,
     news=news,
+    onlookers=True,
     open_spiel=lambda options: "kuhn_poker",
     score_range=(-2.0, 2.0),
     perfect_recall=True,

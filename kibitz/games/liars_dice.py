@@ -25,6 +25,7 @@ import numpy as np
 from ..chance import below, mix
 from ..game import (
     CHANCE,
+    ONLOOKER,
     OVER,
     Game,
     GameError,
@@ -520,15 +521,16 @@ def parse(s, told):
 
 
 def seen(s, seat):
-    other = 1 - seat
-    lines = [f"Your dice: {_dice_text(s, seat, ' ')}"]
-    if turn(s) == OVER:
-        lines.append(f"The other dice: {_dice_text(s, other, ' ')}")
-    else:
-        lines.append(f"The other seat has {s.dice[other]} dice")
-    said = [
-        f"{'you' if k % 2 == seat else 'they'} {_bid_text(s, a)}" for k, a in enumerate(history(s))
-    ]
+    lines = [] if seat == ONLOOKER else [f"Your dice: {_dice_text(s, seat, ' ')}"]
+    others = {"seat 0": 0, "seat 1": 1} if seat == ONLOOKER else {"other seat": 1 - seat}
+    for name, other in others.items():
+        owner = name.capitalize() if seat == ONLOOKER else f"The {name}"
+        if turn(s) == OVER:
+            lines.append(f"{owner.removesuffix(' seat')} dice: {_dice_text(s, other, ' ')}")
+        else:
+            lines.append(f"{owner} has {s.dice[other]} dice")
+    speakers = {0: ("you", "they"), 1: ("they", "you")}.get(seat, ("seat 0", "seat 1"))
+    said = [f"{speakers[k % 2]} {_bid_text(s, a)}" for k, a in enumerate(history(s))]
     lines.append(f"Said so far: {', '.join(said) or 'nothing'}")
     return "\n".join(lines)
 
@@ -613,6 +615,7 @@ GAME = Game(
     seen=seen,
     action_text=action_text,
     news=news,
+    onlookers=True,
     parse_action=parse_action,
     players={"honest": honest, "threshold": threshold},
     next_round=next_round,

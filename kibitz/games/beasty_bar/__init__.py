@@ -90,5 +90,6 @@ GAME = Game(
     seen=seen,
     action_text=action_text,
     news=news,
+    onlookers=True,
     players={"outcome": outcome, "greedy": greedy},
 )

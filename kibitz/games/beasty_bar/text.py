@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 
-from ...game import CHANCE, NotationError, squeezed
+from ...game import CHANCE, ONLOOKER, NotationError, squeezed
 from .cards import CHAMELEON, FULL_QUEUE, HAND, KANGAROO, NOBODY, PARROT, POINTS, SPECIES
 from .rules import WAYS, points_of, turn
 
@@ -119,14 +119,16 @@ def _who_draws(s, told, held, piled):
 def seen(s, seat):
     queue, thats_it = (" ".join(map(name, z)) for z in (cards_of(s.queue), s.thats_it[: s.thrown]))
     bar = " ".join(f"{name(card)}({POINTS[int(card) & 15]})" for card in s.bar[: s.entered])
-    hand = [f"{slot} {SPECIES[card & 15]}" for slot, card in enumerate(cards_of(s.hand[seat]))]
     lines = [
         f"Queue, from the gate: {queue or 'empty'}",
         f"In the bar: {bar or 'nobody'}",
         f"THAT'S IT: {thats_it or 'nobody'}",
-        f"Your hand: {', '.join(hand) or 'empty'}",
     ]
-    for who in (*range(seat, len(s.hand)), *range(seat)):
+    if seat != ONLOOKER:
+        hand = [f"{slot} {SPECIES[card & 15]}" for slot, card in enumerate(cards_of(s.hand[seat]))]
+        lines.append(f"Your hand: {', '.join(hand) or 'empty'}")
+    first = max(seat, 0)
+    for who in (*range(first, len(s.hand)), *range(first)):
         held, piled = len(cards_of(s.hand[who])), bin(int(s.pile[who])).count("1")
         told = f"seat {who} (you)" if who == seat else f"seat {who}"
         lines.append(f"{told}: {points_of(s, who)} points, {held} in hand, {piled} in the pile")

@@ -72,5 +72,6 @@ GAME = Game(
     about=about,
     action_text=action_text,
     news=news,
+    onlookers=True,
     players=STRATEGIES,
 )

@@ -101,7 +101,8 @@ def seen(s, seat):
         kingdom = [CARDS[int(card)].name for card in s.card[BASIC : BASIC + int(s.kingdom_size)]]
         return f"Kingdom: {', '.join(kingdom) or '-'}\nNow {PHASES[int(s.phase)]}."
     lines = [*_supply(s), f"Trash: {cards(s, s.trash)}"]
-    for who in (*range(seat, len(s.hand)), *range(seat)):
+    first = max(seat, 0)
+    for who in (*range(first, len(s.hand)), *range(first)):
         lines += _seat(s, who, seat)
     return "\n".join([*lines, *_limbo(s, seat), _now(s), *_pending(s, seat)])
 
@@ -133,7 +134,7 @@ def _seat(s, who, seat):
     elif s.shown[who].any():
         lines.append(f"  Known in hand: {cards(s, s.shown[who])}")
     tops = [
-        name(s, s.top[who, i]) if int(s.top_seen[who, i]) >> seat & 1 else "?"
+        name(s, s.top[who, i]) if seat >= 0 and int(s.top_seen[who, i]) >> seat & 1 else "?"
         for i in reversed(range(s.tops[who]))
     ]
     zones = {"In play": s.in_play, "Set aside": s.aside, "Discards": s.discards}
