@@ -1,6 +1,7 @@
 """The house: imports point downstairs, and nothing waits for what it does not need."""
 
 import ast
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -204,3 +205,41 @@ def test_what_is_not_there_is_no_attribute():
     with pytest.raises(AttributeError, match=r"kibitz.*has no attribute 'nothing'"):
         kibitz.nothing  # noqa: B018
     assert set(kibitz.__all__) <= set(dir(kibitz))
+
+
+ORDINARY = {"first", "start"}  # options of a game, and words of the contract as well
+
+
+def options_of_one_game():
+    """The names of options that exactly one game has."""
+    every = [
+        field.name
+        for name in games.names()
+        for field in dataclasses.fields(games.load(name).options)
+    ]
+    return {name for name in every if every.count(name) == 1} - ORDINARY
+
+
+def words_of(path):
+    """The strings and keywords in a file, without docstrings."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    strings = {
+        node.value.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node.value not in strings:
+            yield node.value
+        elif isinstance(node, ast.keyword):
+            yield node.arg
+
+
+@each_file
+def test_an_option_that_one_game_has_is_named_only_where_that_game_is_meant(path):
+    room = path.relative_to(HOUSE).as_posix()
+    if room.startswith(
+        ("games/", "recipes/", "champions/", "bidding/", "train/bidding/", "adapters/")
+    ):
+        return
+    assert not options_of_one_game() & set(words_of(path))
