@@ -659,7 +659,7 @@ class Batch:
             raise GameError(f"sides are {wanted} by game and seat, not {list(sides.shape)}")
         if isinstance(sides, np.ndarray) and ((sides < 0) | (sides > 1)).any():
             raise GameError("sides are 0 for the one player and 1 for the other")
-        return as_int64("sides", sides)
+        return as_int64("the sides of a contest", sides)
 
     def _check_contest(self, players: tuple[str, str], sides: Array, illegal: Array) -> None:
         chosen = self.device.get(illegal)

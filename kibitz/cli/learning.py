@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -119,12 +120,15 @@ def import_(
     from ..adapters.exchange import take_in
 
     game = take_in(file, out_file, **options_of(option))
-    told = f"-o dice={','.join(map(str, game.describe()['options']['dice']))}"
-    out.print(
-        f"Play it: kibitz play {game.name} --against net:{out_file} {told}",
-        highlight=False,
-        soft_wrap=True,
-    )
+    options = "".join(f" -o {name}={option_text(value)}" for name, value in _unusual(game))
+    say(f"Play it: kibitz play {game.name} --against net:{out_file}{options}")
+
+
+def _unusual(game: Any) -> list[tuple[str, Any]]:
+    """The options of a game that are not as usual."""
+    usual = type(game.options)()
+    given = {field.name: getattr(game.options, field.name) for field in fields(usual)}
+    return [(name, value) for name, value in given.items() if value != getattr(usual, name)]
 
 
 @app.command(epilog="Example: kibitz export net.safetensors net.onnx --batched")
