@@ -26,7 +26,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 from ..game import Game, GameError
 from .match import Chunk, Span
@@ -99,7 +98,7 @@ def opened_to_read(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
 
 @contextmanager
 def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as db:
             yield db
