@@ -369,9 +369,16 @@ ARENA = [
     mutant(
         "a replayed table gives its players its own stream",
         "arena/table.py",
-        'stream(table.seed, "player")',
-        'stream(table.seed, "table")',
+        'stream(table.seed, "player", table.index)',
+        'stream(table.seed, "table", table.index)',
         "test_arena.py::test_a_replayed_table_gives_its_players_a_stream_that_no_table_has",
+    ),
+    mutant(
+        "a replayed table draws from the beginning of its stream",
+        "arena/table.py",
+        "        table._draw()  # who has edited the record decides what it was\n",
+        "        pass\n",
+        "test_arena.py::test_a_table_resumed_from_its_record_deals_what_it_would_have_dealt",
     ),
     mutant(
         "a table forgets that its player has drawn",

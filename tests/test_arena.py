@@ -97,6 +97,32 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
         assert table.record().startswith(halfway.record())
 
 
+@pytest.mark.parametrize("name", ["beasty_bar", "dominion", "liars_dice"])
+@pytest.mark.parametrize("index", [0, 3])
+def test_a_table_resumed_from_its_record_deals_what_it_would_have_dealt(name, index):
+    game = load(name)
+    table = Table(game, seed=5, index=index)
+    for _ in range(120):
+        if not table.over:
+            table.play(table.ask(Compiled("random")))
+    decisions = [event.action for event in table.events if event.seat != CHANCE]
+    for ply in (0, 1, 2, len(decisions) // 2):
+        resumed = replay(game, table.record(), ply)
+        for action in decisions[ply:]:
+            resumed.play(action)
+        assert resumed.record() == table.record()
+
+
+def test_an_edited_record_is_replayed_as_it_was_edited():
+    """The first card is another one than the table drew; the game goes on from there."""
+    game = load("kuhn")
+    record = Table(game, seed=1).record()
+    first = replay(game, record).events[0].text
+    other = next(card for card in ("jack", "queen", "king") if f"chance: {card}" not in record)
+    edited = replay(game, record.replace(f"chance: {first}", f"chance: {other}", 1))
+    assert edited.events[0].text == other and edited.turn == 0
+
+
 @pytest.mark.parametrize(
     ("mangle", "message"),
     [
@@ -115,6 +141,8 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
         (lambda r: r.replace("seed: 1", "seed: -5"), "seed is a whole number, 0 or more, not '-5'"),
         (lambda r: r.replace("seed: 1", f"seed: {'1' * 5000}"), "seed is a whole number"),
         (lambda r: r.replace("seed: 1\n", ""), "has no line 'seed:'"),
+        (lambda r: r.replace("seed: 1\n", "seed: 1\nindex: -1\n"), "index is a whole number"),
+        (lambda r: r.replace("seed: 1\n", f"seed: 1\nindex: {'9' * 19}\n"), "index is a whole"),
         (lambda r: r.replace("0: ", "²: ", 1), "begins with a seat or 'chance', not '²'"),
         (lambda r: r.replace("\n0: ", "\n9: ", 1), "kuhn has no seat 9"),
         (lambda r: r.replace("seed: 1\n", "seed: 1\nseed: 2\n"), "line 6: 'seed:' stands once"),

@@ -18,6 +18,7 @@ from ..players import Player, Sight, answers, shortened
 
 HEADER = "kibitz record 1"
 FACTS = ("game", "options", "fingerprint", "seed")  # of a record, above its moves
+INDEX = "index"  # of the table among those of its seed: a fact, too, unless it is 0
 LONGEST_ACTION = 1000  # characters
 LONGEST_RECORD = 1 << 24  # bytes: a thousand times a long game
 
@@ -139,20 +140,20 @@ class Table:
             f"{where}: {shown} is not legal.{why}\nThere are: {', '.join(self.choices)}."
         )
 
-    def _happen(self, seat: int, action: int) -> None:
-        self._note(seat, action, self._truth)
-        self.game.play(self._truth, action)
-
-    def _note(self, seat: int, move: int, s: Any) -> None:
-        """Write down what happens at `s`, and what everybody hears of it."""
-        news = tuple(str(self.game.news(s, each, move)) for each in range(self.game.seats))
+    def _happen(self, seat: int, move: int) -> None:
+        """Write down a move, and what everybody hears of it; then play it."""
+        s = self._truth
+        news = tuple(str(self.game.news(s, hearer, move)) for hearer in range(self.game.seats))
         self.events.append(Event(seat, move, str(self.game.action_text(s, move)), news))
+        self.game.play(s, move)
 
     def _settle(self) -> None:
         while self.game.turn(self._truth) == CHANCE:
-            before = self.game.copy(self._truth)
-            outcome = int(self.game.roll(self._truth, self._rng))
-            self._note(CHANCE, outcome, before)
+            self._happen(CHANCE, self._draw())
+
+    def _draw(self) -> int:
+        """What chance draws next; nothing happens yet, but the stream has moved on."""
+        return int(self.game.roll(self.game.copy(self._truth), self._rng))
 
     # records
 
@@ -164,6 +165,7 @@ class Table:
             f"options: {json.dumps(asdict(self.game.options))}",
             f"fingerprint: {self.game.fingerprint}",
             f"seed: {self.seed}",
+            *([f"{INDEX}: {self.index}"] if self.index else []),
         ]
         moves = [f"{'chance' if e.seat == CHANCE else e.seat}: {e.text}" for e in self.events]
         return "\n".join([*head, *moves]) + "\n"
@@ -217,6 +219,11 @@ def read_record(path: Path | str) -> str:
         raise NotationError(f"{path} is no record: it is not UTF-8 text") from None
 
 
+def recorded_game(text: str) -> str:
+    """The name of the game that was played."""
+    return _parsed(text)[0]["game"]
+
+
 def recorded_options(text: str) -> dict[str, Any]:
     """The options that a record was played with."""
     header, _ = _parsed(text)
@@ -233,7 +240,8 @@ def recorded_options(text: str) -> dict[str, Any]:
 def replay(game: Game, text: str, ply: int | None = None) -> Table:
     """The table of a record, as it stood before decision `ply` or at the end.
 
-    A record may end within a deal; then it is the turn of CHANCE.
+    It draws again whatever it drew then, so that a game that goes on is dealt the same cards. A
+    record may end within a deal; then it is the turn of CHANCE.
     """
     header, moves = _parsed(text)
     _check_game(game, header)
@@ -241,10 +249,10 @@ def replay(game: Game, text: str, ply: int | None = None) -> Table:
     if ply is not None and not 0 <= ply <= decisions:
         raise NotationError(f"there is no ply {ply}; this record has the plies 0 to {decisions}")
     table = Table.__new__(Table)
-    table.game, table.seed, table.index = game, int(header["seed"]), 0
+    table.game, table.seed, table.index = game, int(header["seed"]), int(header.get(INDEX, 0))
     table.events, table._truth = [], game.fresh()
-    table._rng = stream(table.seed, "table")
-    table._player_rngs = np.array([stream(table.seed, "player")])
+    table._rng = stream(table.seed, "table", table.index)
+    table._player_rngs = np.array([stream(table.seed, "player", table.index)])
     for move in moves:
         if move.seat != CHANCE and table.ply == ply:
             break
@@ -277,6 +285,8 @@ def _redo(table: Table, move: Move) -> None:
     if action not in table.game.moves(s):
         shown = shortened(move.text)
         raise NotationError(f"{line}: {shown!r} is not possible at {table.text()!r}")
+    if move.seat == CHANCE:
+        table._draw()  # who has edited the record decides what it was
     table._happen(move.seat, action)
 
 
@@ -291,7 +301,7 @@ def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
         key, _, value = (part.strip() for part in line.partition(":"))
         if not line.strip() or line.startswith("#"):
             continue
-        if key in FACTS:
+        if key in (*FACTS, INDEX):
             if key in header or moves:
                 raise NotationError(f"line {number}: '{key}:' stands once, above all moves")
             header[key] = value
@@ -299,9 +309,10 @@ def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
             moves.append(Move(number, _mover(number, key), value))
     if missing := [key for key in FACTS if key not in header]:
         raise NotationError(f"this record has no line '{missing[0]}:'")
-    if not re.fullmatch("[0-9]{1,99}", header["seed"]):
-        shown = shortened(header["seed"])
-        raise NotationError(f"the record's seed is a whole number, 0 or more, not {shown!r}")
+    for key, digits in (("seed", 99), (INDEX, 18)):
+        if not re.fullmatch(f"[0-9]{{1,{digits}}}", header.get(key, "0")):
+            shown = shortened(header[key])
+            raise NotationError(f"the record's {key} is a whole number, 0 or more, not {shown!r}")
     return header, moves
 
 
