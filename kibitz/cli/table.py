@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -24,10 +24,14 @@ from .app import (
     print_json,
 )
 
+if TYPE_CHECKING:
+    from ..arena.table import Table
+    from ..game import Game
+
 # What there is ----------------------------------------------------------------------------------
 
 
-@app.command(epilog="Example: kibitz games liars_dice")
+@app.command(epilog="Example: kibitz games liars_dice --option dice=1,2")
 def games(
     name: Annotated[
         str | None,
@@ -35,14 +39,17 @@ def games(
             metavar="[GAME]", help="One game, with its options.", autocompletion=game_names
         ),
     ] = None,
+    option: OptionTexts = None,
     as_json: Json = False,
 ) -> None:
     """List the games, or tell about one: its options, presets and players."""
     from ..games import names, summary
 
     if name is not None:
-        _tell_game(name, as_json)
+        _tell_game(name, load_game(name, option), as_json)
         return
+    if option:
+        raise typer.BadParameter("--option is for one game: kibitz games GAME --option NAME=VALUE")
     listed = {each: summary(each) for each in names()}
     if as_json:
         print_json(listed)
@@ -53,31 +60,30 @@ def games(
     out.print(grid)
 
 
-def _tell_game(name: str, as_json: bool) -> None:
-    from ..games import load, rulebook
+def _tell_game(name: str, game: Game, as_json: bool) -> None:
+    from ..games import rulebook
     from ..players import names
 
-    game = load(name)
-    told = {
+    about: dict[str, Any] = {
         **game.describe(),
         "seats": game.seats,
         "players": names(game),
         "presets": dict(game.presets),
     }
     if as_json:
-        print_json(told)
+        print_json(about)
         return
     out.print(rulebook(name) + "\n", highlight=False, markup=False)
-    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their defaults:")
+    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their values unless you choose:")
     grid = Grid.grid(padding=(0, 2))
-    for option, default in told["options"].items():
-        shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default).lower()
+    for option, value in about["options"].items():
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
         grid.add_row(escape(f"  {option}={shown}"), escape(type(game.options).help(option)))
     out.print(grid)
     if game.presets:
         presets = escape(", ".join(game.presets))
         out.print(f"[bold]Presets[/bold] (--option preset=NAME): {presets}")
-    out.print("[bold]Players[/bold]: " + escape(", ".join(told["players"])))
+    out.print("[bold]Players[/bold]: " + escape(", ".join(about["players"])))
 
 
 # Proof ------------------------------------------------------------------------------------------
@@ -177,26 +183,38 @@ def play(
         _save_records(name, tables, save)
 
 
-def _save_records(name: str, tables: list[Any], save: Path) -> None:
-    """Write one file a table: a match of rounds has several."""
+def _save_records(name: str, tables: list[Table], save: Path) -> None:
+    """Write one file per table: a match of rounds has several."""
+    from ..games import names
+
+    ours = name.lower().replace("-", "_") in names()  # what a record says is enough to find these
     for k, table in enumerate(tables):
         file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
         table.save(file)
-        out.print(f"Saved: kibitz replay {name} {file}", highlight=False, markup=False)
+        words = file if ours else f"{name} {file}"
+        out.print(f"Saved: kibitz replay {words}", highlight=False, markup=False)
 
 
-@app.command(epilog="Example: kibitz replay liars_dice game.txt --ply 3")
+@app.command(epilog="Example: kibitz replay game.txt --ply 3")
 def replay(
-    name: GameName,
-    file: Annotated[Path, typer.Argument(help="A record written by kibitz.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[GAME] FILE",
+            help="A record written by kibitz. It names its game; one of your own needs its file.",
+        ),
+    ],
     ply: Annotated[int | None, typer.Option(help="Stop before this decision.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show a recorded game, or the position before one of its decisions."""
     from ..arena.table import read_record, recorded_options, replay
-    from ..games import load
 
-    text, game = read_record(file), load(name)
+    if len(words) > 2:
+        raise typer.BadParameter(f"a game and a file are two words, not {len(words)}")
+    *name, file = words
+    text = read_record(file)
+    game = load_game(name[0], None) if name else _recorded(text, file)
     options = type(game.options).read(recorded_options(text))
     table = replay(game.under(options), text, ply)
     if as_json:
@@ -212,7 +230,22 @@ def replay(
     out.print(_whose_turn(table), markup=False)
 
 
-def _whose_turn(table: Any) -> str:
+def _recorded(text: str, file: str) -> Game:
+    """The game of the package that a record names."""
+    from ..arena.table import recorded_game
+    from ..game import NotationError
+    from ..games import load, names
+    from ..options import shown
+
+    if (name := recorded_game(text)) not in names():
+        raise NotationError(
+            f"{file} is a record of {shown(name)}, which is not a game of the package; say "
+            f"where its file is: kibitz replay ./my_game.py {file}"
+        )
+    return load(name)
+
+
+def _whose_turn(table: Table) -> str:
     if table.over:
         return f"scores {table.scores}"
     if table.turn < 0:
