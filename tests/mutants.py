@@ -293,8 +293,7 @@ ARENA = [
         "contract/rules.py",
         "if scores[seat] != scores[game.captains[team]]:",
         "if scores[seat] > scores[game.captains[team]] + 9:",
-        "test_mutations.py::test_a_mistake_is_caught_by_the_promise_meant_for_it"
-        "[a_seat_scores_for_its_own_die_alone]",
+        "test_teams.py::test_partners_who_score_differently_break_the_promise",
     ),
     mutant(
         "a shared first place is a whole win",

@@ -76,6 +76,15 @@ def test_a_game_with_partners_keeps_its_promises():
             assert result.passed and not result.message, result.message
 
 
+def test_partners_who_score_differently_break_the_promise(tmp_path):
+    source = PARTNERS.read_text(encoding="utf-8")
+    own = source.replace("int(s.die[(seat + teams) % (2 * teams)])", "int(s.die[seat])")
+    (tmp_path / "own.py").write_text(own, encoding="utf-8")
+    (result,) = check(tmp_path / "own.py", games=20, only=["partners_score_the_same"])
+    assert own != source and not result.passed
+    assert "the scores of teams (0, 1, 0, 1) are [" in result.message
+
+
 def test_the_promise_about_partners_is_not_tried_without_any():
     (result,) = check("kuhn", games=20, only=["partners_score_the_same"])
     assert result.passed and "every seat is a team of its own" in result.message
