@@ -253,12 +253,19 @@ def as_array(given: Any) -> np.ndarray[Any, Any]:
         raise GameError(f"{shown(given)} cannot be used as an array") from None
 
 
+def memory() -> float:
+    """Bytes of memory in this machine; infinite where the system does not say, as on Windows."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
 def zeros(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
     """A new array, if there is room for it at all."""
     needed = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
-    room = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     try:
-        if needed <= room:
+        if needed <= memory():
             return np.zeros(shape, dtype)
     except (MemoryError, ValueError, OverflowError):
         pass
@@ -331,10 +338,12 @@ def illegal_choice(game: Game, s: Any, who: str, action: Any) -> IllegalAction:
 
 
 def lanes(threads: int | None = None) -> int:
-    """How many CPU threads a batch uses unless told: one a core that this process may run on."""
-    if threads is None:
+    """How many CPU threads a batch uses unless told: one per core that this process may run on."""
+    if threads is not None:
+        return whole_number("threads", threads, least=1)
+    if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
-    return whole_number("threads", threads, least=1)
+    return os.cpu_count() or 1  # macOS and Windows let a process run on every core
 
 
 @functools.cache

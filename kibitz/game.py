@@ -112,6 +112,7 @@ class Shape:
     view: np.dtype[Any]  # what networks see unless they ask for another
     views: Mapping[str, np.dtype[Any]] = field(default_factory=dict)  # further ones, by name
     max_legal: int = 0  # room for the legal actions; num_actions unless told
+    teams: tuple[int, ...] = ()  # by seat: partners share a team; one each unless told
 
     def __post_init__(self) -> None:
         """Write into the record's tag the sizes that compiled code takes from its type."""
@@ -119,6 +120,7 @@ class Shape:
         if len(set(views.values())) < len(views):
             raise GameError(f"no two of the views {', '.join(views)} may have the same layout")
         object.__setattr__(self, "views", views)
+        object.__setattr__(self, "teams", _checked_teams(self.seats, self.teams))
         legal = self.max_legal or self.num_actions
         tag = f"{_tag(self.state)}_{legal}_{self.num_outcomes}"
         fields = [
@@ -126,6 +128,16 @@ class Shape:
         ]
         object.__setattr__(self, "state", np.dtype((np.record, fields)))
         object.__setattr__(self, "max_legal", legal)
+
+
+def _checked_teams(seats: int, teams: Sequence[int]) -> tuple[int, ...]:
+    """The team of every seat, one each where none are given."""
+    given = tuple(teams) or tuple(range(seats))
+    if len(given) != seats:
+        raise GameError(f"teams has one number per seat: {seats} of them, not {len(given)}")
+    if set(given) != set(range(len(set(given)))):
+        raise GameError(f"teams are numbered from 0 without a gap, not {shown(given)}")
+    return given
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +261,16 @@ class Game:
         return self.sizes.seats
 
     @property
+    def teams(self) -> tuple[int, ...]:
+        """The team of every seat; without partners every seat is a team of its own."""
+        return self.sizes.teams
+
+    @property
+    def captains(self) -> list[int]:
+        """The first seat of every team: what it scores, its partners score."""
+        return [self.teams.index(team) for team in range(max(self.teams) + 1)]
+
+    @property
     def num_actions(self) -> int:
         return self.sizes.num_actions
 
@@ -293,6 +315,8 @@ class Game:
         }
         if self.viewed != DEFAULT_VIEW:
             description["viewed"] = self.viewed
+        if len(self.captains) < self.seats:  # without partners nothing changes for older files
+            description["teams"] = list(self.teams)
         return description
 
     @functools.cached_property
@@ -418,17 +442,31 @@ def squeezed(text: str) -> str:
 
 _GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
 _PLAYERS: dict[Any, Function | Planned] = {}  # likewise, by the dtype of a player's token
-_TAGS: dict[str, Function] = {}  # the `play` of the game that uses a record's name
+_RULES: dict[str, dict[str, Function]] = {}  # by a record's name: the rules that it is played by
+_OVERLOADED: list[str] = []  # the names of these rules
 
 
 def _register(game: Game) -> None:
+    """Make a game's rules those of its record. Kernels know a game by its record alone."""
     tag = _tag(game.state).rsplit("_", 2)[0]  # without the sizes
-    if _TAGS.setdefault(tag, game.play) is not game.play:
-        raise GameError(f"two games call their record {tag[4:]!r}: give one of them another name")
-    _GAMES[game.state] = _GAMES[from_dtype(game.state)] = game
+    rules = {name: getattr(game, name) for name in _OVERLOADED}
+    first = _RULES.setdefault(tag, rules)
+    if different := [name for name in rules if rules[name] is not first[name]]:
+        raise GameError(
+            f"two games call their record {tag[4:]!r} and play it by different rules "
+            f"({', '.join(different)}): give one of the records another name"
+        )
     for name, choose_ in {"random": at_random, **game.players}.items():
-        token_type = token(game, name).dtype
-        _PLAYERS[token_type] = _PLAYERS[from_dtype(token_type)] = choose_
+        _register_player(game, name, choose_)
+    _GAMES[game.state] = _GAMES[from_dtype(game.state)] = game
+
+
+def _register_player(game: Game, name: str, choose_: Function | Planned) -> None:
+    token_type = token(game, name).dtype
+    first = _PLAYERS.setdefault(token_type, choose_)
+    if getattr(first, "follow", first) is not getattr(choose_, "follow", choose_):
+        raise GameError(f"{game.name} has two players {name!r}: give one of them another name")
+    _PLAYERS[from_dtype(token_type)] = choose_
 
 
 def game_of(s: Any) -> Game:
@@ -453,6 +491,7 @@ def token(game: Game, player: str) -> State:
 def overloaded(stub: Function) -> Function:
     """Make `stub` mean, for a record, the rule of the same name of that record's game."""
     name = stub.__name__
+    _OVERLOADED.append(name)
 
     @functools.wraps(stub)
     def interpreted(s: State, *rest: Any) -> Any:
@@ -521,6 +560,9 @@ def observe(s: State, seat: int, view: View) -> None:
     A game with several views has a rule for the type of each.
     """
     game_of(s).observer(view.dtype)(s, seat, view)
+
+
+_OVERLOADED.append("observe")
 
 
 @overload(observe)

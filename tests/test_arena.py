@@ -10,7 +10,7 @@ import pytest
 
 import kibitz
 from kibitz.arena.local_response import local_response
-from kibitz.arena.match import MatchResult, _summed, elo, match, play_chunk, play_out
+from kibitz.arena.match import MatchResult, elo, match, play_chunk, play_out, summed
 from kibitz.arena.table import Table, read_record, recorded_options, replay
 from kibitz.batch import IllegalAction
 from kibitz.chance import streams
@@ -97,6 +97,32 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
         assert table.record().startswith(halfway.record())
 
 
+@pytest.mark.parametrize("name", ["beasty_bar", "dominion", "liars_dice"])
+@pytest.mark.parametrize("index", [0, 3])
+def test_a_table_resumed_from_its_record_deals_what_it_would_have_dealt(name, index):
+    game = load(name)
+    table = Table(game, seed=5, index=index)
+    for _ in range(120):
+        if not table.over:
+            table.play(table.ask(Scripted("random")))
+    decisions = [event.action for event in table.events if event.seat != CHANCE]
+    for ply in (0, 1, 2, len(decisions) // 2):
+        resumed = replay(game, table.record(), ply)
+        for action in decisions[ply:]:
+            resumed.play(action)
+        assert resumed.record() == table.record()
+
+
+def test_an_edited_record_is_replayed_as_it_was_edited():
+    """The first card is another one than the table drew; the game goes on from there."""
+    game = load("kuhn")
+    record = Table(game, seed=1).record()
+    first = replay(game, record).events[0].text
+    other = next(card for card in ("jack", "queen", "king") if f"chance: {card}" not in record)
+    edited = replay(game, record.replace(f"chance: {first}", f"chance: {other}", 1))
+    assert edited.events[0].text == other and edited.turn == 0
+
+
 @pytest.mark.parametrize(
     ("mangle", "message"),
     [
@@ -115,6 +141,8 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
         (lambda r: r.replace("seed: 1", "seed: -5"), "seed is a whole number, 0 or more, not '-5'"),
         (lambda r: r.replace("seed: 1", f"seed: {'1' * 5000}"), "seed is a whole number"),
         (lambda r: r.replace("seed: 1\n", ""), "has no line 'seed:'"),
+        (lambda r: r.replace("seed: 1\n", "seed: 1\nindex: -1\n"), "index is a whole number"),
+        (lambda r: r.replace("seed: 1\n", f"seed: 1\nindex: {'9' * 19}\n"), "index is a whole"),
         (lambda r: r.replace("0: ", "²: ", 1), "begins with a seat or 'chance', not '²'"),
         (lambda r: r.replace("\n0: ", "\n9: ", 1), "kuhn has no seat 9"),
         (lambda r: r.replace("seed: 1\n", "seed: 1\nseed: 2\n"), "line 6: 'seed:' stands once"),
@@ -348,7 +376,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
 
     def result(first, end):
         games = slice(2 * first, 2 * end)
-        chunk = _summed(game, 2, scores[games], who[games], end - first)
+        chunk = summed(game, scores[games], who[games], end - first)
         return MatchResult(game.name, ("honest", "threshold"), 1, chunk)
 
     truth = result(0, pairs).win_rate
@@ -361,9 +389,8 @@ def test_the_interval_covers_the_truth_as_often_as_it_says():
 
 def test_a_draw_is_half_a_win_for_both():
     scores, who = np.array([[0, 0], [1, -1]], np.float32), np.array([[0, 1], [1, 0]])
-    chunk = _summed(load("kuhn"), 2, scores, who, groups=1)
-    assert chunk.rates == [0.25, 0.75] and chunk.draws == 1
-    assert chunk.points == [[0, 0.5], [1.5, 0]]
+    chunk = summed(load("kuhn"), scores, who, groups=1)
+    assert chunk.wins == [0.25, 0.75] and chunk.draws == 1
 
 
 def test_a_clean_sweep_still_has_an_interval():
@@ -421,21 +448,6 @@ def test_a_match_needs_players_and_games():
 def test_a_result_is_told_to_machines_with_the_promised_names():
     told = match(load("kuhn"), "random", "random", games=20, seed=0).as_json()
     assert {"win_rate", "low", "high", "games", "draws"} <= told.keys()
+    assert {"mean_score", "score_low", "score_high"} <= told.keys()
+    assert [row["player"] for row in told["by_player"]] == ["random", "random"]
     assert json.loads(json.dumps(told)) == told
-
-
-def test_a_table_of_three_plays_every_rotation():
-    """Three seats and two players: the sums of a hand-made chunk come out right."""
-    who = np.array([[0, 1, 0], [0, 0, 1], [1, 0, 0]])
-    scores = np.array([[1, 0, -1], [1, -1, 0], [0.5, 0.5, -1]], np.float32)
-
-    class ThreeSeats:
-        seats, score_range = 3, (-1.0, 1.0)
-
-    chunk = _summed(ThreeSeats(), 2, scores, who, groups=1)
-    result = MatchResult("three", ("a", "b"), 0, chunk)
-    mine = np.array([1, -1, 1, -1, 0.5, -1])
-    assert result.win_rate == pytest.approx((mine.mean() + 1) / 2)
-    assert chunk.points == [[0, 2.5], [3.5, 0]], (
-        "six comparisons between a and b, one of them drawn"
-    )

@@ -159,8 +159,43 @@ def test_a_person_plays_with_hints_mistakes_and_all(tmp_path):
     assert done.returncode == 0, done.stderr
     for part in ("Your dice:", "honest says:", "rising bids", "'nonsense' is no bid", "The end"):
         assert part in done.stdout, part
-    replayed = run("replay", "liars_dice", str(file))
+    assert f"kibitz replay {file}" in "".join(done.stdout.splitlines())
+    replayed = run("replay", str(file))
     assert "seat 0  1x1" in replayed and "scores" in replayed
+    assert run("replay", "liars_dice", str(file)) == replayed
+
+
+def test_a_record_says_of_which_game_it_is(tmp_path, second_throw, refused):
+    file, own = tmp_path / "kuhn.txt", tmp_path / "own.txt"
+    Table(load("kuhn"), seed=1).save(file)
+    assert "to move" in run("replay", str(file))
+    assert "this is a record of 'kuhn', not of 'liars_dice'" in refused(
+        "replay", "liars_dice", str(file)
+    )
+    Table(load(second_throw), seed=1).save(own)
+    assert "record of 'second_throw', which is not a game of the package" in refused(
+        "replay", str(own)
+    )
+    assert "to move" in run("replay", second_throw, str(own))
+    assert "two words, not 3" in refused("replay", "kuhn", str(file), str(file))
+
+
+def test_games_are_told_with_the_options_that_were_chosen(refused):
+    assert "dice=1,2" in run("games", "liars_dice", "--option", "dice=1,2")
+    about = json.loads(run("games", "dominion", "-o", "players=3", "--json"))
+    assert about["seats"] == 3 and about["options"]["players"] == 3
+    assert "--option is for one game" in refused("games", "-o", "dice=1,2")
+
+
+def test_games_that_make_whole_groups_are_announced_before_they_are_played():
+    for words, played in (([], "8 games, "), (["--json"], '"games": 8')):
+        done = kibitz("match", "kuhn", "random", "random", "--games", "7", "--seed", "1", *words)
+        assert done.returncode == 0 and played in done.stdout
+        assert "8 games are played, not 7: every deal in all rotations" in done.stderr
+    words = ["match", "beasty_bar", "random", "greedy", "random", "-o", "players=3"]
+    done = kibitz(*words, "--games", "4", "--seed", "1")
+    assert "6 games are played, not 4" in done.stderr and "6 games" in done.stdout
+    assert "are played, not" not in kibitz("match", "kuhn", "random", "random", "--games=8").stderr
 
 
 @pytest.mark.parametrize("typed", ["[/red]", "[bold]", "9" * 5000, "\\", "\x1b[31m"])

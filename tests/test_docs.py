@@ -30,6 +30,16 @@ def test_the_game_of_the_docs_keeps_every_promise(tmp_path):
     assert match(load(path), "cautious", "random", games=2000, seed=0).low > 0.5
 
 
+def test_the_game_of_the_docs_shows_the_die_that_was_thrown(tmp_path):
+    path = tmp_path / "second_throw.py"
+    path.write_text("\n\n".join(python_blocks("docs/adding_a_game.md")))
+    for seed in range(10):
+        table = kibitz.table(load(path), seed=seed)
+        for seat, thrown in enumerate(table.events[:2]):
+            die = thrown.text.removeprefix("throws ")
+            assert table.seen(seat).splitlines()[0] == f"your die: {die}"
+
+
 def test_the_code_of_the_readme_plays_a_hand(capsys):
     (code,) = python_blocks("README.md")
     exec(compile(code, "README.md", "exec"), {})

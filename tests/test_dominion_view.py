@@ -3,10 +3,9 @@
 `expected` is the section written down once more, plainly, from the cards as printed and the zones
 of the record. Below it stand positions whose numbers were worked out by hand."""
 
-import json
-
 import numpy as np
 import pytest
+from conftest import oracle_list
 from dominion_view_book import BY_SLOT, FINISH, GAME, NEVER, SLOTS, expected, look, used
 from test_dominion import IDS, Table
 
@@ -121,9 +120,8 @@ def place(table, name):
     return pytest.approx((table.slot(name) + 1) / 128)
 
 
-def test_card_features_are_those_of_the_oracle(oracles):
-    told = json.loads((oracles / "dominion_features.json").read_text(encoding="utf-8"))["cards"]
-    for name, card in told.items():
+def test_card_features_are_those_of_the_oracle():
+    for name, card in oracle_list("dominion_features", "cards").items():
         table = Table(kingdom=[name])
         view = look(table.s, 0)
         assert view[176:224, table.slot(name)] == pytest.approx(card["features"], abs=1e-6)

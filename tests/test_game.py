@@ -24,9 +24,11 @@ from kibitz.game import (
     OptionError,
     Options,
     fields_text,
+    game_of,
     layout,
     parse_fields,
     record,
+    rule,
 )
 
 COIN = Path(__file__).parent / "games" / "coin.py"
@@ -551,6 +553,27 @@ def test_two_games_cannot_have_records_of_one_name(tmp_path, fields):
     file.write_text(TWINS.format(coin=COIN.read_text(), fields=fields))
     with pytest.raises(GameError, match="coin"):
         games.load(file)
+
+
+@rule
+def half_the_score(s, out):
+    out[0] = out[1] = 0
+
+
+@rule
+def spender(s, seat, rng):
+    return 1
+
+
+def test_a_game_with_other_rules_does_not_replace_the_first_over_the_same_record(coin):
+    """Kernels know a game by its record: they would score both by the rules of the second."""
+    with pytest.raises(GameError, match=r"record 'coin\w*' and play it by different rules \(score"):
+        dataclasses.replace(coin, score=half_the_score)
+    with pytest.raises(GameError, match="two players 'miser': give one of them another name"):
+        dataclasses.replace(coin, players={"miser": spender})
+    assert game_of(coin.fresh()).score is coin.score
+    both = dataclasses.replace(coin, players={**coin.players, "spender": spender})
+    assert Batch(both, 1).choose("spender", [0], chance.streams(1, "player", 1)) == [1]
 
 
 def test_names_and_summaries_need_no_loading():

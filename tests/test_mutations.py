@@ -32,6 +32,10 @@ def kuhn(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "kuhn", edits)
 
 
+def partners(name: str, promise: str, *edits: str) -> Mistake:
+    return Mistake(name, promise, "partners", edits)
+
+
 def dice(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "liars_dice", edits)
 
@@ -203,6 +207,18 @@ MISTAKES = [
         "out[1 - winner] = -chips",
         "out[1 - winner] = 0",
     ),
+    partners(
+        "a seat scores for its own die alone",
+        "partners_score_the_same",
+        "mine, better = int(s.die[seat]) + int(s.die[(seat + teams) % (2 * teams)]), 0",
+        "mine, better = 2 * int(s.die[seat]), 0",
+    ),
+    partners(
+        "the teams do not score against each other",
+        "scores_stay_in_bounds",
+        "better += 1 if mine > other else -1 if mine < other else 0",
+        "better += 1 if mine > other else 0",
+    ),
     kuhn("the loser has no score", "scores_stay_in_bounds", "    out[1 - winner] = -chips\n", ""),
     # states
     kuhn("start does not clear the bets", "start_forgets", "    s.length = 0\n", ""),
@@ -298,7 +314,9 @@ def broken(mistake: Mistake | None, game: str, folder: Path) -> Path:
 
     The same file in every run, so that its compiled code is found again.
     """
-    source = (Path(games.__file__).parent / f"{game}.py").read_text(encoding="utf-8")
+    folders = Path(games.__file__).parent, Path(__file__).parent / "games"
+    found = next(path for at in folders if (path := at / f"{game}.py").exists())
+    source = found.read_text(encoding="utf-8")
     source = source.replace("from ..", "from kibitz.")
     edits = mistake.edits if mistake else ()
     for old, new in zip(edits[::2], edits[1::2], strict=True):

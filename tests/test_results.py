@@ -15,12 +15,20 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import COIN
+from conftest import COIN, PARTNERS
 
 from kibitz import nets
 from kibitz.arena.match import GROUPS_IN_A_CHUNK, elo, match
-from kibitz.arena.rating import ResultsError, bradley_terry, ratings, saved_match
-from kibitz.arena.results import APPLICATION_ID
+from kibitz.arena.rating import (
+    Encounter,
+    ResultsError,
+    bradley_terry,
+    rate,
+    ratings,
+    saved_match,
+    unrated_games,
+)
+from kibitz.arena.results import APPLICATION_ID, PairsChunk
 from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
 from kibitz.game import GameError
 from kibitz.games import load
@@ -48,7 +56,7 @@ def test_a_longer_match_counts_no_game_twice(tmp_path):
         saved_match(file, load("liars_dice"), "honest", "random", games=games, seed=0)
     (title, rated), *_ = [(t, r) for t, r in ratings(file).items() if t.startswith("liars_dice")]
     assert "dice" in title
-    assert rated[0].games == 2 * GROUPS_IN_A_CHUNK + 200 + 1, "and the half points of the prior"
+    assert [row.games for row in rated] == [2 * GROUPS_IN_A_CHUNK + 200] * 2
 
 
 def test_a_match_killed_at_any_moment_leaves_a_sound_file_and_goes_on(tmp_path):
@@ -123,7 +131,7 @@ FOREIGN = {
     ),
     "of a newer kibitz": lambda file: database(
         file,
-        f"create table t (a); pragma application_id = {APPLICATION_ID}; pragma user_version = 3;",
+        f"create table t (a); pragma application_id = {APPLICATION_ID}; pragma user_version = 4;",
     ),
     "with a write-ahead log": lambda file: database(
         file, f"pragma journal_mode = wal; {FIRST_FORMAT}"
@@ -200,9 +208,25 @@ def test_the_journal_of_another_program_is_not_touched(tmp_path):
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == left
 
 
+def paired(game, players: list[str], seed: int, games: int) -> PairsChunk:
+    """What was kept of a match of two when comparisons of seats were counted."""
+    total = match(game, *players, games=games, seed=seed).total
+    points = [wins * total.games / total.groups for wins in total.wins]
+    return PairsChunk(
+        groups=total.groups,
+        games=total.games,
+        draws=total.draws,
+        rates=total.wins,
+        squares=total.win_squares,
+        scores=[2 * score for score in total.scores],
+        by_seat=total.by_seat,
+        points=[[0.0, points[0]], [points[1], 0.0]],
+    )
+
+
 def of_the_first_format(file: Path, game, players: list[str], seed: int, games: int) -> Path:
     """What `--save` wrote before results were keyed by what plays."""
-    total = match(game, *players, games=games, seed=seed).total
+    total = paired(game, players, seed, games)
     database(file, FIRST_FORMAT)
     with closing(sqlite3.connect(file)) as db, db:
         about = (game.name, game.fingerprint, json.dumps(game.describe()["options"]))
@@ -236,8 +260,44 @@ def test_a_file_of_the_first_format_is_upgraded_and_its_matches_are_not_continue
         keyed = db.execute("select keyed_by, seed from matches order by id").fetchall()
         assert [key for key, _ in keyed] == ["name", "identity", "identity"]
         assert db.execute("pragma application_id").fetchone() == (APPLICATION_ID,)
-        assert db.execute("pragma user_version").fetchone() == (2,)
+        assert db.execute("pragma user_version").fetchone() == (3,)
         assert db.execute("pragma foreign_key_check").fetchall() == []
+
+
+def of_the_second_format(file: Path, game, chunk: PairsChunk) -> Path:
+    """A match of a file as it was kept when comparisons of seats were counted."""
+    saved_match(file, game, "honest", "random", games=40, seed=3)
+    with closing(sqlite3.connect(file)) as db, db:
+        result = json.dumps(dataclasses.asdict(chunk))
+        db.execute("update chunks set groups = ?, result = ?", (chunk.groups, result))
+        db.execute("pragma user_version = 2")
+    return file
+
+
+def test_a_file_of_the_second_format_is_rated_and_its_matches_are_played_again(tmp_path):
+    game = load("liars_dice")
+    chunk = paired(game, ["honest", "random"], 3, 40)
+    file = of_the_second_format(tmp_path / "r", game, chunk)
+    before, (rated,) = file.read_bytes(), ratings(file).values()
+    assert [(row.player, row.games) for row in rated] == [("honest", 40), ("random", 40)]
+    assert unrated_games(file) == 0 and file.read_bytes() == before
+    again = saved_match(file, game, "honest", "random", games=40)
+    assert again.seed == 3
+    assert again.total == match(game, "honest", "random", games=40, seed=3).total
+    (rated_again,) = ratings(file).values()
+    assert [row.elo for row in rated_again] == pytest.approx([row.elo for row in rated])
+    with closing(sqlite3.connect(file)) as db:
+        assert db.execute("pragma user_version").fetchone() == (3,)
+        (row,) = db.execute("select result from chunks").fetchall()
+    assert "score_squares" in row[0] and "points" not in row[0]
+
+
+def test_comparisons_of_more_than_two_seats_are_not_rated_as_wins(tmp_path):
+    game = load("liars_dice")
+    chunk = dataclasses.replace(paired(game, ["honest", "random"], 3, 40), games=60)
+    file = of_the_second_format(tmp_path / "r", game, chunk)
+    assert ratings(file) == {} and unrated_games(file) == 60
+    assert unrated_games(file, "kuhn") == 0
 
 
 def test_a_failed_upgrade_leaves_the_file_as_it_was(tmp_path, monkeypatch):
@@ -382,17 +442,17 @@ def test_a_match_that_makes_no_sense_is_named_in_a_sentence(tmp_path, change):
         ({"draws": 10**400}, "draws are not a whole number"),
         ({"groups": 7}, "numbers of groups, games and draws do not agree"),
         ({"games": 1}, "numbers of groups, games and draws do not agree"),
-        ({"rates": [0.5]}, "rates are not 2 numbers"),
-        ({"rates": [0.5, float("nan")]}, "rates are not all finite numbers"),
-        ({"squares": [0.5, -1]}, "squares are not all finite numbers, 0 or more"),
+        ({"wins": [0.5]}, "wins are not 2 numbers"),
+        ({"wins": [0.5, float("nan")]}, "wins are not all finite numbers"),
+        ({"win_squares": [0.5, -1]}, "win_squares are not all finite numbers, 0 or more"),
+        ({"score_squares": [0.5, -1]}, "score_squares are not all finite numbers, 0 or more"),
+        ({"teams": [1, 1, 1]}, "teams are not 2 numbers"),
+        ({"teams": [1, 0]}, "teams are not all whole numbers, 1 or more"),
+        ({"teams": [1, 1.5]}, "teams are not all whole numbers, 1 or more"),
         ({"scores": [float("inf"), 0]}, "scores are not all finite numbers"),
         ({"scores": None}, "scores are not 2 numbers"),
         ({"by_seat": [1.0]}, "by_seat are not 2 numbers"),
         ({"by_seat": {"0": 1}}, "by_seat are not 2 numbers"),
-        ({"points": [[0, 1]]}, "points are not 2 lists"),
-        ({"points": [[0, 1], [1]]}, "points are not 2 numbers"),
-        ({"points": [[0, -1], [1, 0]]}, "points are not all finite numbers, 0 or more"),
-        ({"points": [[0, "1"], [1, 0]]}, "points are not all finite numbers"),
     ],
 )
 def test_a_result_that_makes_no_sense_is_named_in_a_sentence(tmp_path, changes, sentence):
@@ -408,6 +468,46 @@ def test_a_result_that_makes_no_sense_is_named_in_a_sentence(tmp_path, changes, 
     assert str(file) in str(refusal.value)
     with pytest.raises(ResultsError, match="match 1, chunk 0"):
         saved_match(file, game, "honest", "random", games=4, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("points", "sentence"),
+    [
+        ([[0, 1]], "points are not 2 lists"),
+        ([[0, 1], [1]], "points are not 2 numbers"),
+        ([[0, -1], [1, 0]], "points are not all finite numbers, 0 or more"),
+        ([[0, "1"], [1, 0]], "points are not all finite numbers"),
+        (None, "points are not 2 lists"),
+    ],
+)
+def test_a_result_of_the_second_format_is_looked_at_as_closely(tmp_path, points, sentence):
+    game = load("liars_dice")
+    chunk = dataclasses.replace(paired(game, ["honest", "random"], 3, 4), points=points)
+    file = of_the_second_format(tmp_path / "r", game, chunk)
+    for use in (ratings, unrated_games):
+        with pytest.raises(ResultsError, match=f"match 1, chunk 0: its {sentence}"):
+            use(file)
+
+
+def test_a_team_wins_in_proportion_to_the_strength_of_its_player():
+    """b has three teams against one and wins half: a team of a is worth three of them."""
+    one, three = (("a", 1), ("b", 3)), (("a", 1), ("b", 1))
+    wins = {"a": 5000.0, "b": 5000.0}
+    by = {row.player: row for row in rate([Encounter(one, wins, 10_000)])}
+    assert by["a"].elo - by["b"].elo == pytest.approx(elo(0.75), abs=0.5)
+    assert by["a"].games == by["b"].games == 10_000
+    level = {row.player: row for row in rate([Encounter(three, wins, 10_000)])}
+    assert level["a"].elo == pytest.approx(level["b"].elo)
+
+
+def test_a_match_of_four_seats_is_rated_by_its_wins(tmp_path):
+    """Three of the players are one and the same, who is rated with three teams."""
+    file, game = tmp_path / "r", load(PARTNERS, teams=4)
+    others = ["random"] * 3
+    result = saved_match(file, game, "cautious", *others, games=2000, seed=1)
+    (rated,) = ratings(file).values()
+    assert [(row.player, row.games) for row in rated] == [("cautious", 2000), ("random", 2000)]
+    assert rated[0].elo - rated[1].elo == pytest.approx(result.elo, abs=1)
 
 
 def test_ratings_put_players_where_their_results_say():

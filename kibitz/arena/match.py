@@ -1,14 +1,18 @@
-"""Matches: the same deals with the seats exchanged, all games of a chunk in lockstep.
+"""Matches: the same deals with the teams exchanged, all games of a chunk in lockstep.
 
-A *group* of games is one stream of chance played once in every rotation of the seats (a pair, with
-two seats). Luck of the deal cancels within a group, so the interval is over group means.
+A *group* of games is one stream of chance played once in every rotation of the line-up over the
+teams (a pair, with two teams). Luck of the deal cancels within a group, so intervals are over group
+means. A seat without partners is a team of its own.
+
+Who has the highest score wins; a first place that several teams share is divided among them. With
+two teams a draw is one half of a win for both.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -28,42 +32,72 @@ Span = tuple[int, int]  # first group, how many groups
 
 @dataclass(frozen=True)
 class Chunk:
-    """The results of some groups, enough to add up: sums over groups."""
+    """The results of some groups, enough to add up: counts, and sums over groups."""
 
     groups: int
     games: int
-    draws: int
-    rates: list[float]  # by player: sum of its group means
-    squares: list[float]  # by player: sum of their squares
-    scores: list[float]  # by player: sum over its games of its score
-    by_seat: list[float]  # by seat: sum over groups of the first player's rate in that seat
-    points: list[list[float]]  # [a][b]: comparisons that a won against b, a draw as one half
+    draws: int  # games in which all teams scored the same
+    teams: list[int]  # by player: how many teams it has at the table
+    wins: list[float]  # by player: sum of its wins per game of a group
+    win_squares: list[float]  # by player: sum of their squares
+    scores: list[float]  # by player: sum of its mean scores in a group
+    score_squares: list[float]  # by player: sum of their squares
+    by_seat: list[float]  # by seat: sum of the wins of its team when the first player has it
 
     def __add__(self, other: Chunk) -> Chunk:
-        return Chunk(
-            self.groups + other.groups,
-            self.games + other.games,
-            self.draws + other.draws,
-            _added(self.rates, other.rates),
-            _added(self.squares, other.squares),
-            _added(self.scores, other.scores),
-            _added(self.by_seat, other.by_seat),
-            [_added(a, b) for a, b in zip(self.points, other.points, strict=True)],
-        )
+        sums = {each.name: _added(self, other, each.name) for each in fields(Chunk)}
+        return Chunk(**{**sums, "teams": self.teams})
 
 
-def _added(a: list[float], b: list[float]) -> list[float]:
-    return [x + y for x, y in zip(a, b, strict=True)]
+def _added(one: Chunk, other: Chunk, name: str) -> Any:
+    a, b = getattr(one, name), getattr(other, name)
+    return [x + y for x, y in zip(a, b, strict=True)] if isinstance(a, list) else a + b
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean over groups of games, with its standard error and its 95 % interval."""
+
+    mean: float
+    error: float
+    low: float
+    high: float
+
+
+def estimate(
+    total: float, squares: float, chunk: Chunk, bounds: tuple[float, float] = (0.0, 1.0)
+) -> Estimate:
+    """From the sum over the groups of a chunk and the sum of squares; bounds: what is possible.
+
+    Where every group ended alike there is no spread to go by, and where a group is one game it says
+    little: then Wilson's interval for proportions is used, with a group for a trial.
+    """
+    n = chunk.groups
+    mean = total / n
+    error = math.sqrt(max(squares / n - mean**2, 0.0) / max(n - 1, 1))
+    if error > 0 and chunk.games > n:
+        low, high = mean - Z95 * error, mean + Z95 * error
+    else:
+        low, high = (bounds[0] + (bounds[1] - bounds[0]) * p for p in _wilson(mean, n, bounds))
+    return Estimate(mean, error, max(bounds[0], low), min(bounds[1], high))
+
+
+def _wilson(mean: float, n: int, bounds: tuple[float, float]) -> tuple[float, float]:
+    p = (mean - bounds[0]) / (bounds[1] - bounds[0])
+    middle = (p + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
+    half = Z95 / (1 + Z95**2 / n) * math.sqrt(p * (1 - p) / n + Z95**2 / (4 * n * n))
+    return middle - half, middle + half
 
 
 @dataclass(frozen=True)
 class MatchResult:
-    """How the first player did: its win rate (a draw is one half) and the 95 % interval."""
+    """How the first player did: how often it won, and what it scored."""
 
     game: str
     players: tuple[str, ...]
     seed: int
     total: Chunk
+    score_range: tuple[float, float] = (-1.0, 1.0)
 
     @property
     def games(self) -> int:
@@ -73,58 +107,54 @@ class MatchResult:
     def draws(self) -> int:
         return self.total.draws
 
+    def wins(self, k: int = 0) -> Estimate:
+        """The wins of player k per game."""
+        return estimate(self.total.wins[k], self.total.win_squares[k], self.total)
+
+    def score(self, k: int = 0) -> Estimate:
+        """What a team of player k scores per game: chips where the game counts chips."""
+        total = self.total
+        return estimate(total.scores[k], total.score_squares[k], total, self.score_range)
+
     @property
     def win_rate(self) -> float:
-        return self.rate(0)
+        return self.wins().mean
 
     @property
     def low(self) -> float:
-        return self.interval(0)[0]
+        return self.wins().low
 
     @property
     def high(self) -> float:
-        return self.interval(0)[1]
+        return self.wins().high
 
     @property
     def standard_error(self) -> float:
         """Of the first player's win rate, over groups."""
-        return self._error(0)
+        return self.wins().error
 
     @property
     def mean_score(self) -> float:
-        """Of the first player, a game: chips where the game counts chips."""
-        return self.total.scores[0] / self.games
+        return self.score().mean
 
     @property
     def by_seat(self) -> list[float]:
-        """The first player's win rate in each seat."""
-        return [rate / self.total.groups for rate in self.total.by_seat]
+        """How often the team of each seat won when the first player had it."""
+        return [wins / self.total.groups for wins in self.total.by_seat]
 
-    def rate(self, k: int) -> float:
-        """Win rate of player k."""
-        return self.total.rates[k] / self.total.groups
+    @property
+    def even_rate(self) -> float:
+        """The win rate that the first player would have with as many teams as all others.
 
-    def _error(self, k: int) -> float:
-        n = self.total.groups
-        spread = self.total.squares[k] / n - self.rate(k) ** 2
-        return math.sqrt(max(spread, 0.0) / max(n - 1, 1))
-
-    def interval(self, k: int) -> tuple[float, float]:
-        """95 % interval of player k's win rate.
-
-        Where every group ended alike there is no spread to go by: then Wilson's interval for
-        proportions is used, with a group for a trial.
+        Luck alone wins one game of three with one team of three: that is an even rate of one half.
         """
-        p, error, n = self.rate(k), self._error(k), self.total.groups
-        if error > 0:
-            return max(0.0, p - Z95 * error), min(1.0, p + Z95 * error)
-        middle = (p + Z95**2 / (2 * n)) / (1 + Z95**2 / n)
-        half = Z95 / (1 + Z95**2 / n) * math.sqrt(p * (1 - p) / n + Z95**2 / (4 * n * n))
-        return max(0.0, middle - half), min(1.0, middle + half)
+        own, others = self.total.teams[0], sum(self.total.teams[1:])
+        won, lost = self.win_rate * others, (1 - self.win_rate) * own
+        return won / (won + lost)
 
     @property
     def elo(self) -> float:
-        return elo(self.win_rate)
+        return elo(self.even_rate)
 
     def agrees(self, rate: float, error: float = 0.0) -> bool:
         """Whether a reference rate is within 3.3 standard errors of the two together."""
@@ -136,14 +166,25 @@ class MatchResult:
             "players": list(self.players),
             "seed": self.seed,
             "games": self.games,
-            "win_rate": self.win_rate,
-            "low": self.low,
-            "high": self.high,
+            **self._figures(0),
             "draws": self.draws,
             "elo": self.elo if math.isfinite(self.elo) else None,
-            "mean_score": self.mean_score,
             "by_seat": self.by_seat,
-            "rates": {name: self.rate(k) for k, name in enumerate(self.players)},
+            "by_player": [
+                {"player": name, "teams": self.total.teams[k], **self._figures(k)}
+                for k, name in enumerate(self.players)
+            ],
+        }
+
+    def _figures(self, k: int) -> dict[str, float]:
+        wins, score = self.wins(k), self.score(k)
+        return {
+            "win_rate": wins.mean,
+            "low": wins.low,
+            "high": wins.high,
+            "mean_score": score.mean,
+            "score_low": score.low,
+            "score_high": score.high,
         }
 
 
@@ -164,8 +205,8 @@ def match(
 ) -> MatchResult:
     """Play `games` games and say how the first player did.
 
-    With fewer players than seats they are dealt round the table in order. The number of games is
-    rounded up to whole groups. Chunks found in `kept` are not played again; new ones are put there.
+    Partners are one player: see `line_ups`. The number of games is rounded up to whole groups, as
+    `games_played` says. Chunks found in `kept` are not played again; new ones are put there.
 
     seed: drawn from the system unless given; the result has it.
 
@@ -173,14 +214,11 @@ def match(
     >>> match(load("liars_dice"), "honest", "random", games=400, seed=1).win_rate > 0.9
     True
     """
-    if not isinstance(games, (int, np.integer)) or games < 1:
-        raise GameError(f"a match has at least one game, not {shown(games)}")
-    if not 2 <= len(players) <= game.seats:
-        raise GameError(f"{game.name} seats 2 to {game.seats} players, not {len(players)}")
+    groups = games_played(game, len(players), games) // len(line_ups(game, len(players)))
     seed = fresh_seed() if seed is None else seed
     seated = [player(p, game) if isinstance(p, str) else p for p in players]
+    names = tuple(p.name for p in seated)
     kept = {} if kept is None else kept
-    groups = -(-games // game.seats)
     result = None
     for first in range(0, groups, GROUPS_IN_A_CHUNK):
         span = (first, min(GROUPS_IN_A_CHUNK, groups - first))
@@ -188,23 +226,49 @@ def match(
         if chunk is None:
             chunk = kept[span] = play_chunk(game, seated, seed, *span)
         total = chunk if result is None else result.total + chunk
-        result = MatchResult(game.name, tuple(p.name for p in seated), seed, total)
+        result = MatchResult(game.name, names, seed, total, game.score_range)
         if progress is not None:
             progress(result)
     assert result is not None
     return result
 
 
+def line_ups(game: Game, players: int) -> Array:
+    """Who has which team in the games of a group: every distinct rotation. [rotation, team]
+
+    Players are dealt round the teams in order; teams that are left over go to the last player. So
+    with three teams the first of two players has one team and the other has two; with four, both
+    have two.
+    """
+    teams = len(game.captains)
+    if teams < 2:
+        raise GameError(f"{game.name} has one team, which has nobody to play against")
+    if not 2 <= players <= teams:
+        raise GameError(f"{game.name} seats 2 to {teams} players, not {players}")
+    whole = teams // players * players
+    line_up = np.array([team % players if team < whole else players - 1 for team in range(teams)])
+    rotations = [tuple(np.roll(line_up, r)) for r in range(teams)]
+    return np.array(list(dict.fromkeys(rotations)))
+
+
+def games_played(game: Game, players: int, games: int) -> int:
+    """How many games a match of `games` has: whole groups of games that share a deal."""
+    if not isinstance(games, (int, np.integer)) or games < 1:
+        raise GameError(f"a match has at least one game, not {shown(games)}")
+    group = len(line_ups(game, players))
+    return -(-int(games) // group) * group
+
+
 def play_chunk(game: Game, players: Sequence[Player], seed: int, first: int, groups: int) -> Chunk:
     """Groups `first` ... `first + groups - 1` of a match."""
-    seats, n = game.seats, groups * game.seats
-    line_up = np.arange(seats) % len(players)
-    rotations = np.stack([np.roll(line_up, r) for r in range(seats)])
-    who = np.tile(rotations, (groups, 1))  # [game, seat]: index of the player
-    tables = streams(seed, "table", groups, first).repeat(seats)
-    own = streams(seed, "player", n * len(players), first * seats * len(players))
+    rotations = line_ups(game, len(players))
+    size, n = len(rotations), groups * len(rotations)
+    owners = np.tile(rotations, (groups, 1))  # [game, team]: index of the player
+    who = owners[:, game.teams]  # [game, seat]
+    tables = streams(seed, "table", groups, first).repeat(size)
+    own = streams(seed, "player", n * len(players), first * size * len(players))
     scores = play_series(game, players, who, tables, own.reshape(n, len(players)))
-    return _summed(game, len(players), scores, who, groups)
+    return summed(game, scores, owners, groups)
 
 
 def play_series(
@@ -264,38 +328,28 @@ def play_out(
         batch.play(chosen, check=False)  # `answers` has looked
 
 
-def _summed(game: Game, players: int, scores: Array, who: Array, groups: int) -> Chunk:
-    seats = game.seats
-    if seats == 2:
-        rates = 0.5 + 0.5 * np.sign(scores - scores[:, ::-1])
-    else:
-        low, high = game.score_range
-        rates = (scores - low) / (high - low)
-    means = np.zeros((groups, players))
-    sums = np.zeros(players)
+def summed(game: Game, scores: Array, owners: Array, groups: int) -> Chunk:
+    """The results of whole groups. scores: [game, seat]; owners: by game and team, the player."""
+    by_team = scores[:, game.captains].astype(np.float64)
+    best = by_team == by_team.max(1, keepdims=True)
+    wins = best / best.sum(1, keepdims=True)
+    players = int(owners.max()) + 1
+    teams = [int((owners[0] == k).sum()) for k in range(players)]
+    won, scored = np.zeros((2, groups, players))
     for k in range(players):
-        mine = who == k
-        means[:, k] = (rates * mine).reshape(groups, -1).sum(1) / mine.reshape(groups, -1).sum(1)
-        sums[k] = (scores * mine).sum() / mine.sum() * len(who)
-    first = [float((rates[:, s] * (who[:, s] == 0)).sum()) for s in range(seats)]
-    share = (np.arange(seats) % players == 0).sum()
+        mine = owners == k
+        won[:, k] = (wins * mine).sum(1).reshape(groups, -1).mean(1)
+        scored[:, k] = (by_team * mine).sum(1).reshape(groups, -1).mean(1) / teams[k]
+    first = owners == 0
+    by_seat = ((wins * first).sum(0) / (first.sum(0) // groups))[list(game.teams)]
     return Chunk(
         groups=groups,
-        games=len(who),
-        draws=int((scores == scores[:, :1]).all(1).sum()),
-        rates=means.sum(0).tolist(),
-        squares=(means**2).sum(0).tolist(),
-        scores=sums.tolist(),
-        by_seat=[x / float(share) for x in first],
-        points=_points(players, scores, who),
+        games=len(scores),
+        draws=int(best.all(1).sum()),
+        teams=teams,
+        wins=won.sum(0).tolist(),
+        win_squares=(won**2).sum(0).tolist(),
+        scores=scored.sum(0).tolist(),
+        score_squares=(scored**2).sum(0).tolist(),
+        by_seat=by_seat.tolist(),
     )
-
-
-def _points(players: int, scores: Array, who: Array) -> list[list[float]]:
-    points = np.zeros((players, players))
-    for i in range(who.shape[1]):
-        for j in range(who.shape[1]):
-            better = 0.5 + 0.5 * np.sign(scores[:, i] - scores[:, j])
-            different = who[:, i] != who[:, j]
-            np.add.at(points, (who[different, i], who[different, j]), better[different])
-    return points.tolist()

@@ -4,9 +4,14 @@ A match is known by the game's fingerprint, the identities of its players (see `
 seed; names are kept to be shown. Each chunk of a match is written in its own transaction, so a kill
 at any moment leaves a sound file.
 
-Files of the first format knew matches by the players' names. They are read, and brought up to date
-when something is saved in them. Their matches stay marked as keyed by name and are never continued:
-nobody knows who played them. All other files are refused and left as they are.
+Files of earlier formats are read, and brought up to date when something is saved in them. All other
+files are refused and left as they are.
+
+- The first format knew matches by the players' names. They stay marked as keyed by name and are
+  never continued: nobody knows who played them.
+- Up to the second format chunks counted comparisons of two seats. With two seats those are wins, so
+  they are rated. With more seats they are not wins, and are left out. A match that comes to such a
+  chunk plays it again.
 """
 
 from __future__ import annotations
@@ -21,13 +26,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import quote
 
 from ..game import Game, GameError
 from .match import Chunk, Span
 
 APPLICATION_ID = 0x6B69626A  # "kibj", in the header of the file
-VERSION = 2  # of the format; 1 had no mark
+VERSION = 3  # of the format; 1 had no mark, 2 other results in the same tables
 LARGEST = 1e15  # of a number in a result: beyond it sums would lose games
 
 KeyedBy = Literal["identity", "name"]
@@ -94,7 +98,7 @@ def opened_to_read(path: Path) -> Iterator[tuple[sqlite3.Connection, int]]:
 
 @contextmanager
 def _connected(path: Path, mode: str) -> Iterator[sqlite3.Connection]:
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+    uri = f"{path.absolute().as_uri()}?mode={mode}"
     try:
         with closing(sqlite3.connect(uri, uri=True, timeout=30, isolation_level=None)) as db:
             yield db
@@ -170,8 +174,8 @@ def _version(db: sqlite3.Connection) -> int:
     }
     mark = db.execute("pragma application_id").fetchone()[0]
     version = int(db.execute("pragma user_version").fetchone()[0])
-    if mark == APPLICATION_ID and version == VERSION and columns == FORMAT:
-        return VERSION
+    if mark == APPLICATION_ID and version in (2, VERSION) and columns == FORMAT:
+        return version
     first = mark == 0 and version == 0 and columns == FIRST_FORMAT and names == {*FIRST_FORMAT}
     return 1 if first else 0
 
@@ -188,13 +192,17 @@ def _bring_up_to_date(db: sqlite3.Connection) -> None:
         )
         db.execute("drop table matches")
         db.execute("alter table matches_of_version_2 rename to matches")
-    elif db.execute("select count(*) from sqlite_master").fetchone()[0] == 0:
+    elif version == 0 and _has_no_tables(db):
         db.execute(MATCHES.format(name="matches"))
         db.execute(CHUNKS)
-    else:
+    elif version == 0:
         raise sqlite3.DatabaseError("it is not the file that it was a moment ago")
     db.execute(f"pragma application_id = {APPLICATION_ID}")
     db.execute(f"pragma user_version = {VERSION}")
+
+
+def _has_no_tables(db: sqlite3.Connection) -> bool:
+    return int(db.execute("select count(*) from sqlite_master").fetchone()[0]) == 0
 
 
 # Rows ---------------------------------------------------------------------------------------------
@@ -213,10 +221,24 @@ class SavedMatch:
     keyed_by: KeyedBy
 
 
-def saved_matches(path: Path) -> Iterator[tuple[SavedMatch, Chunk]]:
+@dataclass(frozen=True)
+class PairsChunk:
+    """The results of some groups as they were kept up to the second format."""
+
+    groups: int
+    games: int
+    draws: int
+    rates: list[float]
+    squares: list[float]
+    scores: list[float]
+    by_seat: list[float]
+    points: list[list[float]]  # [a][b]: comparisons of seats that a won against b
+
+
+def saved_matches(path: Path) -> Iterator[tuple[SavedMatch, Chunk | PairsChunk]]:
     """Every chunk of a file with its match, the oldest match first."""
     with opened_to_read(path) as (db, version):
-        key = "identities, keyed_by" if version == VERSION else "players, 'name'"
+        key = "players, 'name'" if version == 1 else "identities, keyed_by"
         rows = db.execute(
             f"select id, game, fingerprint, options, players, {key}, first, groups, result "
             "from matches join chunks on match = id order by id, first"
@@ -264,36 +286,42 @@ def _from_json(where: str, name: str, text: Any) -> Any:
         raise ResultsError(f"{where}: its {name} are not JSON") from None
 
 
-def read_chunk(where: str, groups: Any, players: int, text: Any) -> Chunk:
+def read_chunk(where: str, groups: Any, players: int, text: Any) -> Chunk | PairsChunk:
     """The chunk that a row tells, once everything in it has been found to be possible."""
-    fields = _from_json(where, "results", text)
-    names = [field.name for field in dataclasses.fields(Chunk)]
-    if not isinstance(fields, dict) or sorted(fields) != sorted(names):
+    values = _from_json(where, "results", text)
+    kind = PairsChunk if isinstance(values, dict) and "points" in values else Chunk
+    names = [field.name for field in dataclasses.fields(kind)]
+    if not isinstance(values, dict) or sorted(values) != sorted(names):
         raise ResultsError(f"{where}: its results are not {', '.join(names)}")
     for name in ("groups", "games", "draws"):
-        if type(fields[name]) is not int or not 0 <= fields[name] < LARGEST:
+        if type(values[name]) is not int or not 0 <= values[name] < LARGEST:
             raise ResultsError(f"{where}: its {name} are not a whole number, 0 or more")
-    if fields["groups"] != groups or not 1 <= groups <= fields["games"] >= fields["draws"]:
+    if values["groups"] != groups or not 1 <= groups <= values["games"] >= values["draws"]:
         raise ResultsError(f"{where}: its numbers of groups, games and draws do not agree")
-    for name in ("rates", "squares", "scores"):
-        _check_numbers(
-            where, name, fields[name], players, least=-LARGEST if name == "scores" else 0
-        )
-    seats = fields["by_seat"]
-    _check_numbers(where, "by_seat", seats, max(players, len(seats) if _listed(seats) else 0))
-    if not _listed(fields["points"]) or len(fields["points"]) != players:
+    for name in (name for name in names[3:] if name not in ("by_seat", "points")):
+        _check_numbers(where, name, values[name], players, -LARGEST if name == "scores" else 0)
+    if kind is PairsChunk:
+        _check_points(where, values["points"], players)
+    elif not all(type(count) is int and count for count in values["teams"]):
+        raise ResultsError(f"{where}: its teams are not all whole numbers, 1 or more")
+    _check_numbers(where, "by_seat", values["by_seat"], max(players, _length(values["by_seat"])))
+    return kind(**values)
+
+
+def _check_points(where: str, points: Any, players: int) -> None:
+    if _length(points) != players:
         raise ResultsError(f"{where}: its points are not {players} lists")
-    for row in fields["points"]:
+    for row in points:
         _check_numbers(where, "points", row, players)
-    return Chunk(**fields)
 
 
-def _listed(value: Any) -> bool:
-    return isinstance(value, list)
+def _length(value: Any) -> int:
+    """Of a list; whatever else it is has none."""
+    return len(value) if isinstance(value, list) else 0
 
 
 def _check_numbers(where: str, name: str, values: Any, count: int, least: float = 0) -> None:
-    if not _listed(values) or len(values) != count:
+    if _length(values) != count:
         raise ResultsError(f"{where}: its {name} are not {count} numbers")
     for value in values:
         if type(value) not in (int, float) or not least <= value <= LARGEST:
@@ -354,7 +382,10 @@ class SavedChunks(MutableMapping[Span, Chunk]):
         if row is None:
             raise KeyError(span)
         where = f"{self.path}, match {self.match}, chunk {span[0]}"
-        return read_chunk(where, span[1], len(self.players), row[0])
+        chunk = read_chunk(where, span[1], len(self.players), row[0])
+        if isinstance(chunk, PairsChunk):
+            raise KeyError(span)
+        return chunk
 
     def __setitem__(self, span: Span, chunk: Chunk) -> None:
         options = json.dumps(self.game.describe()["options"])
@@ -365,11 +396,12 @@ class SavedChunks(MutableMapping[Span, Chunk]):
                 "fingerprint, identities, keyed_by, seed) values (?, ?, ?, ?, ?, ?, ?)",
                 (self.game.name, options, names, *self.key, str(self.seed)),
             )
-            # A longer chunk takes the place of a shorter one, so no game counts twice.
+            # A longer chunk takes the place of a shorter one, so no game counts twice; one of the
+            # same length that of an earlier format.
             self.db.execute(
                 "insert into chunks values (?, ?, ?, ?) on conflict (match, first) do update set "
                 "groups = excluded.groups, result = excluded.result "
-                "where excluded.groups > chunks.groups",
+                "where excluded.groups >= chunks.groups",
                 (self.match, *span, json.dumps(dataclasses.asdict(chunk))),
             )
 

@@ -12,13 +12,14 @@ import numpy as np
 
 from ..batch import IllegalAction
 from ..chance import fresh_seed, stream
-from ..game import CHANCE, OVER, Game, GameError, NotationError
-from ..options import shortened
-from ..options import shown as shortened_value
+from ..game import CHANCE, ONLOOKER, OVER, Game, GameError, NotationError
+from ..games import load, names
+from ..options import shortened, shown
 from ..players import Player, Sight, answers
 
 HEADER = "kibitz record 1"
 FACTS = ("game", "options", "fingerprint", "seed")  # of a record, above its moves
+INDEX = "index"  # of the table among those of its seed: a fact, too, unless it is 0
 LONGEST_ACTION = 1000  # characters
 LONGEST_RECORD = 1 << 24  # bytes: a thousand times a long game
 
@@ -32,6 +33,12 @@ class Event:
     text: str
     news: tuple[str, ...]
     """What each seat heard of it; empty for nothing."""
+    public: str
+    """What onlookers heard of it."""
+
+    def heard_by(self, seat: int) -> str:
+        """What a seat, or an onlooker, heard of it; empty for nothing."""
+        return self.public if seat == ONLOOKER else self.news[seat]
 
 
 class Table:
@@ -85,8 +92,8 @@ class Table:
         return [self.game.action_text(self._truth, a) for a in self.actions]
 
     def seen(self, seat: int) -> str:
-        """The table in words, as one seat sees it."""
-        return str(self.game.seen(self._truth, self.game.seat(seat)))
+        """The table in words, as one seat, or an onlooker, sees it."""
+        return self.game.sight_text(self._truth, seat)
 
     def about(self) -> str:
         """What the cards on the table do, in words, where the rules leave that to them."""
@@ -130,30 +137,32 @@ class Table:
         return int(number)
 
     def _illegal(self, action: int | str, why: str) -> IllegalAction:
-        shown = shortened_value(action)
+        given = shown(action)
         if self.over:
-            return IllegalAction(f"{self.game.name}: the game is over, {shown} comes too late.")
+            return IllegalAction(f"{self.game.name}: the game is over, {given} comes too late.")
         if self.turn == CHANCE:
-            return IllegalAction(f"{self.game.name}: {shown} is not possible within a deal.")
+            return IllegalAction(f"{self.game.name}: {given} is not possible within a deal.")
         where = f"{self.game.name}, seat {self.turn}, ply {self.ply}"
         return IllegalAction(
-            f"{where}: {shown} is not legal.{why}\nThere are: {', '.join(self.choices)}."
+            f"{where}: {given} is not legal.{why}\nThere are: {', '.join(self.choices)}."
         )
 
-    def _happen(self, seat: int, action: int) -> None:
-        self._note(seat, action, self._truth)
-        self.game.play(self._truth, action)
-
-    def _note(self, seat: int, move: int, s: Any) -> None:
-        """Write down what happens at `s`, and what everybody hears of it."""
-        news = tuple(str(self.game.news(s, each, move)) for each in range(self.game.seats))
-        self.events.append(Event(seat, move, str(self.game.action_text(s, move)), news))
+    def _happen(self, seat: int, move: int) -> None:
+        """Write down a move, and what everybody hears of it; then play it."""
+        s = self._truth
+        seats = (*range(self.game.seats), ONLOOKER)
+        *news, public = (self.game.news_text(s, hearer, move) for hearer in seats)
+        text = str(self.game.action_text(s, move))
+        self.events.append(Event(seat, move, text, tuple(news), public))
+        self.game.play(s, move)
 
     def _settle(self) -> None:
         while self.game.turn(self._truth) == CHANCE:
-            before = self.game.copy(self._truth)
-            outcome = int(self.game.roll(self._truth, self._rng))
-            self._note(CHANCE, outcome, before)
+            self._happen(CHANCE, self._draw())
+
+    def _draw(self) -> int:
+        """What chance draws next; nothing happens yet, but the stream has moved on."""
+        return int(self.game.roll(self.game.copy(self._truth), self._rng))
 
     # records
 
@@ -165,6 +174,7 @@ class Table:
             f"options: {json.dumps(asdict(self.game.options))}",
             f"fingerprint: {self.game.fingerprint}",
             f"seed: {self.seed}",
+            *([f"{INDEX}: {self.index}"] if self.index else []),
         ]
         moves = [f"{'chance' if e.seat == CHANCE else e.seat}: {e.text}" for e in self.events]
         return "\n".join([*head, *moves]) + "\n"
@@ -177,13 +187,13 @@ class Table:
 def read_typed(game: Game, s: Any, text: str) -> int:
     """The action that a text names. Whatever a game's notation stumbles over is a `GameError`."""
     if len(text) > LONGEST_ACTION:
-        raise NotationError(f"{shortened(text)!r} is too long for an action")
+        raise NotationError(f"{shown(text)} is too long for an action")
     try:
         return game.read_action(s, text)
     except GameError:
         raise
     except (ValueError, ArithmeticError, LookupError):
-        raise NotationError(f"{shortened(text)!r} is not an action here") from None
+        raise NotationError(f"{shown(text)} is not an action here") from None
 
 
 def table(game: Game, *, seed: int | None = None) -> Table:
@@ -226,15 +236,38 @@ def recorded_options(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         options = None
     if not isinstance(options, dict):
-        shown = shortened(header["options"])
-        raise NotationError(f"the record's options are not a JSON object: {shown!r}")
+        raise NotationError(
+            f"the record's options are not a JSON object: {shown(header['options'])}"
+        )
     return {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
+
+
+def open_record(path: Path | str, name: str | None = None, ply: int | None = None) -> Table:
+    """The table of a record in a file, before decision `ply` or at the end.
+
+    name: a game, or the file of one; by default the game that the record names.
+    """
+    text = read_record(path)
+    game = load(name) if name else _recorded_game(text, path)
+    return replay(game.under(type(game.options).read(recorded_options(text))), text, ply)
+
+
+def _recorded_game(text: str, path: Path | str) -> Game:
+    """The game of the package that a record names."""
+    name = _parsed(text)[0]["game"]
+    if name not in names():
+        raise NotationError(
+            f"{path} is a record of {shown(name)}, which is not a game of the package; say "
+            f"where its file is: kibitz replay ./my_game.py {path}"
+        )
+    return load(name)
 
 
 def replay(game: Game, text: str, ply: int | None = None) -> Table:
     """The table of a record, as it stood before decision `ply` or at the end.
 
-    A record may end within a deal; then it is the turn of CHANCE.
+    It draws again whatever it drew then, so that a game that goes on is dealt the same cards. A
+    record may end within a deal; then it is the turn of CHANCE.
     """
     header, moves = _parsed(text)
     _check_game(game, header)
@@ -242,10 +275,10 @@ def replay(game: Game, text: str, ply: int | None = None) -> Table:
     if ply is not None and not 0 <= ply <= decisions:
         raise NotationError(f"there is no ply {ply}; this record has the plies 0 to {decisions}")
     table = Table.__new__(Table)
-    table.game, table.seed, table.index = game, int(header["seed"]), 0
+    table.game, table.seed, table.index = game, int(header["seed"]), int(header.get(INDEX, 0))
     table.events, table._truth = [], game.fresh()
-    table._rng = stream(table.seed, "table")
-    table._player_rngs = np.array([stream(table.seed, "player")])
+    table._rng = stream(table.seed, "table", table.index)
+    table._player_rngs = np.array([stream(table.seed, "player", table.index)])
     for move in moves:
         if move.seat != CHANCE and table.ply == ply:
             break
@@ -255,8 +288,7 @@ def replay(game: Game, text: str, ply: int | None = None) -> Table:
 
 def _check_game(game: Game, header: dict[str, str]) -> None:
     if header["game"] != game.name:
-        shown = shortened(header["game"])
-        raise NotationError(f"this is a record of {shown!r}, not of {game.name!r}")
+        raise NotationError(f"this is a record of {shown(header['game'])}, not of {game.name!r}")
     if header["fingerprint"] != game.fingerprint:
         raise NotationError(
             f"{game.name} has changed since this record was written "
@@ -276,8 +308,9 @@ def _redo(table: Table, move: Move) -> None:
     except GameError as error:
         raise NotationError(f"{line}: {error}") from None
     if action not in table.game.moves(s):
-        shown = shortened(move.text)
-        raise NotationError(f"{line}: {shown!r} is not possible at {table.text()!r}")
+        raise NotationError(f"{line}: {shown(move.text)} is not possible at {table.text()!r}")
+    if move.seat == CHANCE:
+        table._draw()  # who has edited the record decides what it was
     table._happen(move.seat, action)
 
 
@@ -292,7 +325,7 @@ def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
         key, _, value = (part.strip() for part in line.partition(":"))
         if not line.strip() or line.startswith("#"):
             continue
-        if key in FACTS:
+        if key in (*FACTS, INDEX):
             if key in header or moves:
                 raise NotationError(f"line {number}: '{key}:' stands once, above all moves")
             header[key] = value
@@ -300,9 +333,11 @@ def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
             moves.append(Move(number, _mover(number, key), value))
     if missing := [key for key in FACTS if key not in header]:
         raise NotationError(f"this record has no line '{missing[0]}:'")
-    if not re.fullmatch("[0-9]{1,99}", header["seed"]):
-        shown = shortened(header["seed"])
-        raise NotationError(f"the record's seed is a whole number, 0 or more, not {shown!r}")
+    for key, digits in (("seed", 99), (INDEX, 18)):
+        if not re.fullmatch(f"[0-9]{{1,{digits}}}", header.get(key, "0")):
+            raise NotationError(
+                f"the record's {key} is a whole number, 0 or more, not {shown(header[key])}"
+            )
     return header, moves
 
 
@@ -310,6 +345,7 @@ def _mover(line: int, text: str) -> int:
     if text == "chance":
         return CHANCE
     if not re.fullmatch("[0-9]{1,4}", text):
-        shown = shortened(text)
-        raise NotationError(f"line {line}: a move begins with a seat or 'chance', not {shown!r}")
+        raise NotationError(
+            f"line {line}: a move begins with a seat or 'chance', not {shown(text)}"
+        )
     return int(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -17,12 +17,16 @@ from .app import (
     OptionTexts,
     Watch,
     app,
+    err,
     load_game,
     one_torch_thread,
     out,
     print_json,
     printable,
 )
+
+if TYPE_CHECKING:
+    from ..arena.match import MatchResult
 
 # Strength ---------------------------------------------------------------------------------------
 
@@ -48,12 +52,15 @@ def match_(
     seed: DrawnSeed = None,
     as_json: Json = False,
 ) -> None:
-    """Play a match over the same deals with seats exchanged; the win rate of the first player."""
-    from ..arena.match import match
+    """Play a match over the same deals with teams exchanged; how often the first player wins."""
+    from ..arena.match import games_played, match
     from ..arena.rating import saved_match
 
     game = load_game(name, option)
-    with Watch(games, quiet=as_json) as moved:
+    if (whole := games_played(game, len(players), games)) != games:
+        remark = f"{whole} games are played, not {games}: every deal in all rotations of the teams"
+        err.print(remark, highlight=False, soft_wrap=True)
+    with Watch(whole, quiet=as_json) as moved:
         settings: dict[str, Any] = {"games": games, "seed": seed}
         settings["progress"] = lambda now: moved(now.games, escape(one_line(now)))
         if save is not None:
@@ -66,14 +73,17 @@ def match_(
     counts = f"{result.games} games, {result.draws} draws, seed {result.seed}"
     line = f"{one_line(result)}; {counts}"
     out.print(line, highlight=False, markup=False, soft_wrap=True)
+    score = result.score()
+    sure = f"95 % interval {score.low:+.4f} to {score.high:+.4f}"
+    out.print(f"mean score {score.mean:+.4f} ({sure})", highlight=False)
     seats = ", ".join(f"seat {k} {rate:.1%}" for k, rate in enumerate(result.by_seat))
-    out.print(f"by seat: {seats}; mean score {result.mean_score:+.4f}", highlight=False)
+    out.print(f"wins by seat: {seats}", highlight=False)
 
 
-def one_line(result: Any) -> str:
+def one_line(result: MatchResult) -> str:
     others = ", ".join(result.players[1:])
     sure = f"95 % interval {result.low:.1%} to {result.high:.1%}"
-    rate = f"{result.win_rate:.1%} ({sure}), Elo {result.elo:+.0f}"
+    rate = f"wins {result.win_rate:.1%} ({sure}), Elo {result.elo:+.0f}"
     return f"{result.players[0]} against {others}: {rate}"
 
 
@@ -85,8 +95,14 @@ def ratings(
 ) -> None:
     """Elo ratings of everybody in a file of results; the players of a game average 0."""
     from ..arena.rating import ratings as rated
+    from ..arena.rating import unrated_games
 
     found = rated(file, game)
+    if unrated := unrated_games(file, game):
+        remark = (
+            f"{unrated} games are left out: this file does not say who won them; play them again"
+        )
+        err.print(remark, highlight=False, soft_wrap=True)
     if as_json:
         print_json({title: [vars(r) for r in rows] for title, rows in found.items()})
         return
@@ -96,9 +112,7 @@ def ratings(
             grid.add_column(column, justify="left" if column == "player" else "right")
         for r in rows:
             name = f"{r.player} (by name)" if r.keyed_by == "name" else r.player
-            grid.add_row(
-                escape(printable(name)), f"{r.elo:+.0f}", f"{r.error:.0f}", f"{r.games:.0f}"
-            )
+            grid.add_row(escape(printable(name)), f"{r.elo:+.0f}", f"{r.error:.0f}", str(r.games))
         out.print(grid)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
@@ -24,10 +24,14 @@ from .app import (
     print_json,
 )
 
+if TYPE_CHECKING:
+    from ..arena.table import Table
+    from ..game import Game
+
 # What there is ----------------------------------------------------------------------------------
 
 
-@app.command(epilog="Example: kibitz games liars_dice")
+@app.command(epilog="Example: kibitz games liars_dice --option dice=1,2")
 def games(
     name: Annotated[
         str | None,
@@ -35,14 +39,17 @@ def games(
             metavar="[GAME]", help="One game, with its options.", autocompletion=game_names
         ),
     ] = None,
+    option: OptionTexts = None,
     as_json: Json = False,
 ) -> None:
     """List the games, or tell about one: its options, presets and players."""
     from ..games import names, summary
 
     if name is not None:
-        _tell_game(name, as_json)
+        _tell_game(name, load_game(name, option), as_json)
         return
+    if option:
+        raise typer.BadParameter("--option is for one game: kibitz games GAME --option NAME=VALUE")
     listed = {each: summary(each) for each in names()}
     if as_json:
         print_json(listed)
@@ -53,31 +60,30 @@ def games(
     out.print(grid)
 
 
-def _tell_game(name: str, as_json: bool) -> None:
-    from ..games import load, rulebook
+def _tell_game(name: str, game: Game, as_json: bool) -> None:
+    from ..games import rulebook
     from ..players import names
 
-    game = load(name)
-    told = {
+    about: dict[str, Any] = {
         **game.describe(),
         "seats": game.seats,
         "players": names(game),
         "presets": dict(game.presets),
     }
     if as_json:
-        print_json(told)
+        print_json(about)
         return
     out.print(rulebook(name) + "\n", highlight=False, markup=False)
-    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their defaults:")
+    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their values unless you choose:")
     grid = Grid.grid(padding=(0, 2))
-    for option, default in told["options"].items():
-        shown = ",".join(map(str, default)) if isinstance(default, tuple) else str(default).lower()
+    for option, value in about["options"].items():
+        shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
         grid.add_row(escape(f"  {option}={shown}"), escape(type(game.options).help(option)))
     out.print(grid)
     if game.presets:
         presets = escape(", ".join(game.presets))
         out.print(f"[bold]Presets[/bold] (--option preset=NAME): {presets}")
-    out.print("[bold]Players[/bold]: " + escape(", ".join(told["players"])))
+    out.print("[bold]Players[/bold]: " + escape(", ".join(about["players"])))
 
 
 # Proof ------------------------------------------------------------------------------------------
@@ -179,42 +185,84 @@ def play(
         _save_records(name, tables, save)
 
 
-def _save_records(name: str, tables: list[Any], save: Path) -> None:
-    """Write one file a table: a match of rounds has several."""
+def _save_records(name: str, tables: list[Table], save: Path) -> None:
+    """Write one file per table: a match of rounds has several."""
+    from ..games import names
+
+    ours = name.lower().replace("-", "_") in names()  # what a record says is enough to find these
     for k, table in enumerate(tables):
         file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
         table.save(file)
-        out.print(f"Saved: kibitz replay {name} {file}", highlight=False, markup=False)
+        words = file if ours else f"{name} {file}"
+        out.print(f"Saved: kibitz replay {words}", highlight=False, markup=False)
 
 
-@app.command(epilog="Example: kibitz replay liars_dice game.txt --ply 3")
+@app.command(epilog="Example: kibitz replay game.txt --ply 3")
 def replay(
-    name: GameName,
-    file: Annotated[Path, typer.Argument(help="A record written by kibitz.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[GAME] FILE",
+            help="A record written by kibitz. It names its game; one of your own needs its file.",
+        ),
+    ],
     ply: Annotated[int | None, typer.Option(help="Stop before this decision.")] = None,
+    seen_by: Annotated[
+        str | None,
+        typer.Option("--as", metavar="SEAT", help="Show only what a seat, or `onlooker`, saw."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Show a recorded game, or the position before one of its decisions."""
-    from ..arena.table import read_record, recorded_options, replay
-    from ..games import load
+    from ..arena.table import open_record
 
-    text, game = read_record(file), load(name)
-    options = type(game.options).read(recorded_options(text))
-    table = replay(game.under(options), text, ply)
-    if as_json:
+    if len(words) > 2:
+        raise typer.BadParameter(f"a game and a file are two words, not {len(words)}")
+    *name, file = words
+    table = open_record(file, name[0] if name else None, ply)
+    if seen_by is not None:
+        _show_seen(table, _hearer(table, seen_by), as_json)
+    elif as_json:
         events = [{"seat": e.seat, "action": e.action, "text": e.text} for e in table.events]
         position = {"seed": table.seed, "position": table.text(), "turn": table.turn}
         scores = table.scores if table.over else None
         print_json({**position, "events": events, "choices": table.choices, "scores": scores})
+    else:
+        for event in table.events:
+            out.print(f"{_mover(event.seat):>7}  {event.text}", highlight=False, markup=False)
+        out.print(f"\n{table.text()}", highlight=False, markup=False)
+        out.print(_whose_turn(table), markup=False)
+
+
+def _mover(seat: int) -> str:
+    return "chance" if seat < 0 else f"seat {seat}"
+
+
+def _hearer(table: Table, text: str) -> int:
+    """A seat, or an onlooker, as somebody has typed it."""
+    from ..game import ONLOOKER
+
+    if text.strip().lower() == "onlooker":
+        return ONLOOKER
+    if not text.strip().isdecimal():
+        raise typer.BadParameter(f"--as {text}: a seat, such as 0, or onlooker")
+    return table.game.seat(int(text))
+
+
+def _show_seen(table: Table, seat: int, as_json: bool) -> None:
+    """A record without what a seat, or an onlooker, could not know."""
+    heard = [(event.seat, event.heard_by(seat)) for event in table.events]
+    heard = [(mover, news) for mover, news in heard if news]
+    if as_json:
+        events = [{"seat": mover, "text": news} for mover, news in heard]
+        print_json({"turn": table.turn, "events": events, "seen": table.seen(seat)})
         return
-    for event in table.events:
-        who = "chance" if event.seat < 0 else f"seat {event.seat}"
-        out.print(f"{who:>7}  {event.text}", highlight=False, markup=False)
-    out.print(f"\n{table.text()}", highlight=False, markup=False)
-    out.print(_whose_turn(table), markup=False)
+    for mover, news in heard:
+        out.print(f"{_mover(mover):>7}  {news}", highlight=False, markup=False)
+    out.print(f"\n{table.seen(seat)}", highlight=False, markup=False)
 
 
-def _whose_turn(table: Any) -> str:
+def _whose_turn(table: Table) -> str:
     if table.over:
         return f"scores {table.scores}"
     if table.turn < 0:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..game import OVER
-from .trial import UNWRITTEN, Broken, State, Trial, some
+from .trial import UNWRITTEN, Broken, NotTried, State, Trial, some
 
 ROLLS = 4000  # at each chance move put to the test
 ROLLED_AT = 12  # chance moves with different odds
@@ -108,7 +108,7 @@ def action_texts_parse_back(trial: Trial) -> None:
 
 
 def scores_stay_in_bounds(trial: Trial) -> None:
-    """Every seat has a score within `score_range`; they sum to 0 where the game says so."""
+    """Every seat has a score within `score_range`; those of teams sum to 0 if the game says so."""
     game = trial.game
     low, high = game.score_range
     for s in trial.ends:
@@ -116,8 +116,20 @@ def scores_stay_in_bounds(trial: Trial) -> None:
         game.score(s, out)
         if not np.isfinite(out).all() or out.min() < low or out.max() > high:
             raise Broken(f"{trial.at(s)}: the scores are {out.tolist()}, not within {low}..{high}")
-        if game.zero_sum and abs(float(out.sum(dtype=np.float64))) > 1e-5:
+        if game.zero_sum and abs(float(out[game.captains].sum(dtype=np.float64))) > 1e-5:
             raise Broken(f"{trial.at(s)}: the scores {out.tolist()} do not sum to 0")
+
+
+def partners_score_the_same(trial: Trial) -> None:
+    """The seats of a team have the same score at the end."""
+    game = trial.game
+    if len(game.captains) == game.seats:
+        raise NotTried("every seat is a team of its own")
+    for s in trial.ends:
+        scores = game.scores(s)
+        for seat, team in enumerate(game.teams):
+            if scores[seat] != scores[game.captains[team]]:
+                raise Broken(f"{trial.at(s)}: the scores of teams {game.teams} are {scores}")
 
 
 def every_game_ends(trial: Trial) -> None:

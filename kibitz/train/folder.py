@@ -15,10 +15,8 @@ the league members that it needs, with their checksums.
 from __future__ import annotations
 
 import errno
-import fcntl
 import hashlib
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from filelock import BaseFileLock, FileLock, Timeout
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as tensor_bytes
 
@@ -164,6 +163,13 @@ def check_same(path: Path, sha256: str, listed: Listed) -> None:
         raise RunError(f"{path} is damaged, or not the file that the checkpoint lists")
 
 
+def _removed(path: Path) -> bool:
+    """Remove a file or an empty folder; a folder that is not empty stays."""
+    with suppress(OSError):
+        path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
+    return not path.exists()
+
+
 # The folder --------------------------------------------------------------------------------------
 
 
@@ -172,7 +178,7 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._lock: int | None = None
+        self._lock: BaseFileLock | None = None
         self._new: list[Path] = []  # what has been written since, should the run not begin
 
     def lock(self) -> None:
@@ -181,8 +187,7 @@ class RunFolder:
             raise RunError(f"{self.path} is a file; a run needs a folder")
         try:
             self._make(self.path)
-            while self._lock is None:
-                self._try_lock()
+            self._take_lock()
             for part in PARTS:
                 self._make(self.path / part)
             self._sweep()
@@ -195,20 +200,16 @@ class RunFolder:
             folder.mkdir(exist_ok=True)
             self._new.append(folder)
 
-    def _try_lock(self) -> None:
+    def _take_lock(self) -> None:
         path = self.path / "lock"
         new = not path.exists()
-        file = os.open(path, os.O_CREAT | os.O_RDWR)
+        lock = FileLock(path, thread_local=False)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(file)
+            # Not at once: a process that could not begin removes its lock while we open it.
+            lock.acquire(timeout=0.2)
+        except Timeout:
             raise RunError(f"{self.path} is being trained by another process") from None
-        # A process that could not begin removes its lock: what we hold may be that one's.
-        if not path.exists() or not os.path.samestat(os.fstat(file), path.stat()):
-            os.close(file)
-            return
-        self._lock = file
+        self._lock = lock
         self._new += [path] if new else []
 
     def _sweep(self) -> None:
@@ -220,16 +221,18 @@ class RunFolder:
 
     def unlock(self) -> None:
         if self._lock is not None:
-            os.close(self._lock)
+            self._lock.release()
             self._lock = None
 
     def leave(self) -> None:
         """The run could not begin: the folder is as it was found, and free for another."""
-        for path in reversed(self._new):
-            with suppress(OSError):  # a folder that is not empty stays
-                path.rmdir() if path.is_dir() else path.unlink(missing_ok=True)
-        self._new.clear()
+        # The lock goes while it is held, so that nobody else's is removed. Windows removes no open
+        # file: there it goes afterwards.
+        left = [path for path in reversed(self._new) if not _removed(path)]
         self.unlock()
+        for path in left:
+            _removed(path)
+        self._new.clear()
 
     def undo_later(self, path: Path) -> None:
         """A file that will be written: should the run not begin, it goes again."""
