@@ -36,7 +36,7 @@ def shown(value: object, most: int = 60) -> str:
     """A value as a message shows it, however long it is."""
     if isinstance(value, int) and abs(value) >= 10**most:
         return "a number that is far too large"
-    return shortened(repr(value), most)
+    return repr(shortened(value, most)) if isinstance(value, str) else shortened(repr(value), most)
 
 
 def shortened(text: str, most: int = 60) -> str:

@@ -14,7 +14,7 @@ from kibitz.arena.match import MatchResult, line_ups, match, play_chunk, summed
 from kibitz.contract import check
 from kibitz.game import GameError
 from kibitz.games import load, names
-from kibitz.players import Compiled
+from kibitz.players import Scripted
 
 FAULTS = Path(__file__).parent / "contract" / "faults"
 
@@ -208,7 +208,7 @@ def test_wilsons_interval_is_used_where_a_group_is_one_game(coin):
 
 def test_a_match_of_four_is_the_sum_of_its_chunks(two):
     game = two.bind(teams=4)
-    seated = [Compiled(name) for name in ("cautious", "random", "cautious", "random")]
+    seated = [Scripted(name) for name in ("cautious", "random", "cautious", "random")]
     whole = play_chunk(game, seated, 7, 0, 60)
     parts = play_chunk(game, seated, 7, 0, 25) + play_chunk(game, seated, 7, 25, 35)
     assert whole.wins == pytest.approx(parts.wins) and whole.teams == parts.teams == [1] * 4

@@ -236,9 +236,8 @@ def recorded_options(text: str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         options = None
     if not isinstance(options, dict):
-        raise NotationError(
-            f"the record's options are not a JSON object: {shown(header['options'])}"
-        )
+        given = shown(header["options"])
+        raise NotationError(f"the record's options are not a JSON object: {given}")
     return {name: tuple(v) if isinstance(v, list) else v for name, v in options.items()}
 
 
@@ -288,7 +287,8 @@ def replay(game: Game, text: str, ply: int | None = None) -> Table:
 
 def _check_game(game: Game, header: dict[str, str]) -> None:
     if header["game"] != game.name:
-        raise NotationError(f"this is a record of {shown(header['game'])}, not of {game.name!r}")
+        played = shown(header["game"])
+        raise NotationError(f"this is a record of {played}, not of {game.name!r}")
     if header["fingerprint"] != game.fingerprint:
         raise NotationError(
             f"{game.name} has changed since this record was written "
@@ -335,9 +335,8 @@ def _parsed(text: str) -> tuple[dict[str, str], list[Move]]:
         raise NotationError(f"this record has no line '{missing[0]}:'")
     for key, digits in (("seed", 99), (INDEX, 18)):
         if not re.fullmatch(f"[0-9]{{1,{digits}}}", header.get(key, "0")):
-            raise NotationError(
-                f"the record's {key} is a whole number, 0 or more, not {shown(header[key])}"
-            )
+            given = shown(header[key])
+            raise NotationError(f"the record's {key} is a whole number, 0 or more, not {given}")
     return header, moves
 
 
@@ -345,7 +344,6 @@ def _mover(line: int, text: str) -> int:
     if text == "chance":
         return CHANCE
     if not re.fullmatch("[0-9]{1,4}", text):
-        raise NotationError(
-            f"line {line}: a move begins with a seat or 'chance', not {shown(text)}"
-        )
+        given = shown(text)
+        raise NotationError(f"line {line}: a move begins with a seat or 'chance', not {given}")
     return int(text)
