@@ -69,7 +69,11 @@ def match_(
             result = match(game, *players, **settings)
     if as_json:
         print_json(result.as_json())
-        return
+    else:
+        _show_match(result)
+
+
+def _show_match(result: MatchResult) -> None:
     counts = f"{result.games} games, {result.draws} draws, seed {result.seed}"
     line = f"{one_line(result)}; {counts}"
     out.print(line, highlight=False, markup=False, soft_wrap=True)
