@@ -264,11 +264,8 @@ def _event(rules: Game, s: Any, who: int, seat: int, action: int) -> str:
     """
     if who == CHANCE:
         return ""
-    return (
-        str(action)
-        if who == seat
-        else f"{who}:{'_'.join(rules.news_text(s, seat, action).split())}"
-    )
+    heard = "_".join(rules.news_text(s, seat, action).split())
+    return str(action) if who == seat else f"{who}:{heard}"
 
 
 class SpielObserver:
