@@ -39,9 +39,9 @@ from .game import (
     score,
     start,
     token,
-    told_fields,
     turn,
 )
+from .notation import own_fields
 from .options import shown, whole_number
 
 Array = Any  # a NumPy array, a device array, or anything that shares its memory with one
@@ -301,8 +301,8 @@ def out_of_bounds(game: Game, states: Any) -> str:
 def field_bounds(game: Game) -> dict[str, tuple[Any, Any]]:
     """The least and the most that random play writes into each field, the house's own aside."""
     batch = Batch(game, BOUND_GAMES, seed=0, threads=1)
-    low = {n: batch.states[n].min() for n in told_fields(batch.states)}
-    high = {n: batch.states[n].max() for n in told_fields(batch.states)}
+    low = {n: batch.states[n].min() for n in own_fields(batch.states)}
+    high = {n: batch.states[n].max() for n in own_fields(batch.states)}
     for _ in range(BOUND_PLIES):
         for step in (batch.settle, lambda: batch.wander(1)):
             step()

@@ -24,8 +24,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import njit, types
-from numba.core import event
+from numba import from_dtype, njit, types
+from numba.core import cgutils, event
+from numba.extending import intrinsic
 
 from . import cache
 
@@ -105,6 +106,40 @@ def _widened(t: types.Type) -> types.Type:
     if isinstance(t, types.Integer):  # unsigned stays unsigned: hashes and bit sets
         return types.int64 if t.signed else types.uint64
     return t
+
+
+def stack_list(kind: Any, size_of: Callable[[Any], int]) -> Function:
+    """A function of a record that gives an empty list on the stack.
+
+    Its length follows from the record's type, so that a GPU thread can have the list in its own
+    memory. It is an intrinsic because on a GPU numba lets no function return an array of its own.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda s: np.empty(size_of(s), kind)
+    listed = types.Array(from_dtype(np.dtype(kind)), 1, "C")
+
+    @intrinsic
+    def on_the_stack(typing_context, s):
+        size = size_of(s)
+
+        def generate(context, builder, signature, args):
+            item = context.get_value_type(listed.dtype)
+            data = cgutils.alloca_once(builder, item, size=context.get_constant(types.intp, size))
+            array = context.make_array(listed)(context, builder)
+            width = context.get_abi_sizeof(item)
+            context.populate_array(
+                array,
+                data=data,
+                shape=[context.get_constant(types.intp, size)],
+                strides=[context.get_constant(types.intp, width)],
+                itemsize=context.get_constant(types.intp, width),
+                meminfo=None,
+            )
+            return array._getvalue()
+
+        return listed(s), generate
+
+    return on_the_stack
 
 
 # Editions: which sources a compiled function stands for ----------------------------------------

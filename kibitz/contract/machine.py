@@ -23,7 +23,8 @@ from ..batch import Batch
 from ..cache import kept_signatures
 from ..chance import below, stream, streams
 from ..compiled import RULES
-from ..game import CHANCE, OVER, Game, OptionError, Options, told_fields
+from ..game import CHANCE, OVER, Game, OptionError, Options
+from ..notation import own_fields
 from .trial import Broken, NotTried, State, Trial
 
 STEPS = 10  # of a trace, for every game of the trial
@@ -130,7 +131,7 @@ def spoilt(trial: Trial) -> Iterator[State]:
     for _ in range(SPOILT * trial.games):
         s = trial.game.copy(positions[dice.integers(len(positions))])
         for _ in range(dice.integers(1, 4)):
-            name = str(dice.choice(told_fields(s)))
+            name = str(dice.choice(own_fields(s)))
             kind, values = s.dtype[name].base, np.array(s[name])
             low, high = (
                 (-2, 20) if dice.random() < 0.7 else (np.iinfo(kind).min, np.iinfo(kind).max)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..chance import below, stream
-from ..game import CHANCE, OVER, Game, fields_text
+from ..game import CHANCE, OVER, Game
+from ..notation import fields_text
 
 State = Any  # a record of the game
 Rng = Any  # a stream of `chance`
