@@ -119,10 +119,10 @@ def stack_list(kind: Any, size_of: Callable[[Any], int]) -> Function:
     listed = types.Array(from_dtype(np.dtype(kind)), 1, "C")
 
     @intrinsic
-    def on_the_stack(typing_context, s):
+    def on_the_stack(typing_context: Any, s: types.Type) -> tuple[Any, Function]:
         size = size_of(s)
 
-        def generate(context, builder, signature, args):
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             item = context.get_value_type(listed.dtype)
             data = cgutils.alloca_once(builder, item, size=context.get_constant(types.intp, size))
             array = context.make_array(listed)(context, builder)
@@ -139,7 +139,7 @@ def stack_list(kind: Any, size_of: Callable[[Any], int]) -> Function:
 
         return listed(s), generate
 
-    return on_the_stack
+    return on_the_stack  # type: ignore[no-any-return]
 
 
 # Editions: which sources a compiled function stands for ----------------------------------------

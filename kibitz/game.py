@@ -78,7 +78,7 @@ class Shape:
 
     def __post_init__(self) -> None:
         """Write into the record's tag the sizes that compiled code takes from its type."""
-        views = {DEFAULT_VIEW: self.view, **self.views}
+        views = {**self.views, DEFAULT_VIEW: self.view}
         if len(set(views.values())) < len(views):
             raise GameError(f"no two of the views {', '.join(views)} may have the same layout")
         object.__setattr__(self, "views", views)

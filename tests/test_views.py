@@ -122,7 +122,7 @@ def test_views_that_do_not_fit_together_are_refused(views, observers, message):
 
 
 def test_an_unknown_view_is_refused():
-    with pytest.raises(GameError, match="nim has no view 'planes'; it has: default, rest"):
+    with pytest.raises(GameError, match="nim has no view 'planes'; it has: rest, default"):
         NIM.through("planes")
 
 
