@@ -31,7 +31,7 @@ RULES = {
     "puct": Settings(simulations=40),
     "gumbel": Settings(simulations=40, root="gumbel", considered=6),
     "noise": Settings(simulations=40, noise=0.25, explore=1.5),
-    "crowded": Settings(simulations=40, edges_each=1),
+    "crowded": Settings(simulations=40, edges_per_simulation=1),
 }
 
 

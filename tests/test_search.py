@@ -62,10 +62,10 @@ def wandered(game, size, seed=5, plies=2):
     return batch.states[batch.turns() >= 0][:size].copy()
 
 
-def search(game, states, settings=None, *, seed=1, first=0, **how):
+def search(game, states, settings=None, *, seed=1, first=0, **options):
     """One search by trees number `first` and on."""
     rngs = streams(seed, "search", len(states), first)
-    return Search(game, len(states), settings, **how).run(states, rngs)
+    return Search(game, len(states), settings, **options).run(states, rngs)
 
 
 # Known answers ---------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ def race_values(mine, theirs):
 def solved(race):
     """A long search of every position of the race, and what it should have found."""
     every = [(mine, theirs, who) for mine in range(8) for theirs in range(8) for who in (0, 1)]
-    settings = Settings(simulations=20_000, explore=1.0, edges_each=1)
+    settings = Settings(simulations=20_000, explore=1.0, edges_per_simulation=1)
     states = positions(race, *(at(*each) for each in every))
     truth = np.array([race_values(mine, theirs) for mine, theirs, _ in every])
     return search(race, states, settings, evaluator="uniform"), truth
@@ -286,9 +286,26 @@ def test_an_action_not_visited_gets_the_mixed_value():
 def test_the_improved_policy_is_the_prior_tilted_by_the_values():
     """(50 + 3) * 0.2 = 10.6, so 0.1 more is worth a factor of e^1.06."""
     values = np.array([[0.1, 0.0, 0.0, 0.0]])
-    policy = gumbel.improved(VISITS, values, PRIORS, LEGAL)[0]
+    weight = gumbel.value_weight(VISITS, c_visit=50.0, c_scale=0.2)
+    policy = gumbel.improved(values, PRIORS, LEGAL, weight)[0]
     weights = np.array([0.25 * np.exp(1.06), 0.25, 0.5, 0.0])
     assert policy == pytest.approx(weights / weights.sum())
+
+
+def test_a_larger_c_scale_trusts_the_values_more(race):
+    states = positions(race, at(6, 7))
+    shy, bold = (
+        search(race, states, Settings(simulations=50, root="gumbel", c_scale=c_scale))
+        for c_scale in (0.01, 1.0)
+    )
+    assert shy.policy[0, WALK] < 0.8 < bold.policy[0, WALK]
+
+
+@pytest.mark.parametrize("name", ["c_visit", "c_scale"])
+@pytest.mark.parametrize("number", [0, 0.0, -1.0, float("nan"), "2"])
+def test_the_weights_of_a_value_are_above_zero(name, number):
+    with pytest.raises(GameError, match=name):
+        Settings(**{name: number})
 
 
 @pytest.fixture(scope="module")
@@ -403,7 +420,7 @@ def test_a_tree_is_new_unless_asked(race):
 def test_a_full_tree_goes_on_without_growing(liars):
     """One edge a simulation is far too few where a node has twenty."""
     states = np.repeat(positions(liars, "2,3 / 1,4"), 16)
-    trees = Search(liars, 16, Settings(simulations=500, edges_each=1))
+    trees = Search(liars, 16, Settings(simulations=500, edges_per_simulation=1))
     found = trees.run(states, streams(1, "search", 16))
     assert (trees.forest.trees["unstored"] > 0).all()
     assert (found.visits.sum(1) == 499).all()
@@ -411,7 +428,7 @@ def test_a_full_tree_goes_on_without_growing(liars):
 
 def test_a_search_stops_when_its_time_is_up(race):
     limit = 1_000_000
-    settings = Settings(simulations=limit, seconds=0.05, edges_each=1)
+    settings = Settings(simulations=limit, seconds=0.05, edges_per_simulation=1)
     found = search(race, positions(race, at(0, 0)), settings)
     assert 1 <= found.simulations[0] < limit
 
