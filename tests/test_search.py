@@ -1,5 +1,6 @@
 """Tree search: known answers, trees that keep to themselves, and nothing peeked at."""
 
+import dataclasses
 import functools
 from pathlib import Path
 
@@ -431,6 +432,59 @@ def test_a_search_stops_when_its_time_is_up(race):
     settings = Settings(simulations=limit, seconds=0.05, edges_per_simulation=1)
     found = search(race, positions(race, at(0, 0)), settings)
     assert 1 <= found.simulations[0] < limit
+
+
+# A search in parts -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluator", ["rollout", "uniform", "network"])
+def test_parts_make_the_trees_of_one_run(liars, way, evaluator):
+    if evaluator == "network":
+        evaluator = Oracle(np.linspace(-1, 1, liars.num_actions), [0.25, -0.25])
+    states = wandered(liars, 16)
+    whole = search(liars, states, way, evaluator=evaluator)
+    trees = Search(liars, 16, way, evaluator=evaluator)
+    first = trees.run(states, streams(1, "search", 16), simulations=13)
+    trees.more(1)
+    last = trees.more(46)
+    assert (first.simulations == 13).all() and (last.simulations == 60).all()
+    for field in dataclasses.fields(Found):
+        ours, theirs = (getattr(found, field.name) for found in (last, whole))
+        assert ours.tobytes() == theirs.tobytes(), field.name
+
+
+def test_a_search_goes_on_from_its_roots_when_the_tables_have_moved(liars):
+    states, settings = wandered(liars, 16), Settings(simulations=60)
+    whole = search(liars, states, settings)
+    trees = Search(liars, 16, settings)
+    trees.run(states, streams(1, "search", 16), simulations=30)
+    states[:] = states[::-1].copy()
+    assert trees.more(30).visits.tobytes() == whole.visits.tobytes()
+
+
+def test_a_search_can_go_on_when_its_trees_are_full(liars):
+    trees = Search(liars, 1, Settings(simulations=20))
+    trees.run(wandered(liars, 1), streams(1, "search", 1))
+    assert trees.more(200).visits.sum() == 219
+
+
+def test_a_gumbel_search_does_not_go_on_beyond_its_plan(liars):
+    trees = Search(liars, 1, Settings(simulations=20, root="gumbel"))
+    trees.run(wandered(liars, 1), streams(1, "search", 1), simulations=15)
+    with pytest.raises(GameError, match="planned for 20 simulations, and 15 are done"):
+        trees.more(6)
+
+
+def test_nothing_goes_on_that_has_not_begun(liars):
+    with pytest.raises(GameError, match="run one first"):
+        Search(liars, 1).more(10)
+
+
+def test_a_run_makes_no_more_simulations_than_its_trees_are_for(liars):
+    with pytest.raises(GameError, match="simulations of a run"):
+        Search(liars, 1, Settings(simulations=20)).run(
+            wandered(liars, 1), streams(1, "search", 1), simulations=21
+        )
 
 
 # Moves out of a search -------------------------------------------------------------------------

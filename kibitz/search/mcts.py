@@ -193,13 +193,18 @@ class Search:
         cuts = [self.size * k // parts for k in range(parts + 1)]
         return [Lane(self, evaluator, a, b) for a, b in itertools.pairwise(cuts)]
 
-    def run(self, states: Array, rngs: Array, *, reuse: bool = False) -> Found:
+    def run(
+        self, states: Array, rngs: Array, *, reuse: bool = False, simulations: int | None = None
+    ) -> Found:
         """Think about the seat to move of every table.
 
         states: positions with a seat to move [size]; rngs: a stream per tree, moved on by the
         search. reuse: keep what the trees learnt in the last run, for the same seats at later
-        positions.
+        positions. simulations: how many to begin with, where `more` shall follow.
         """
+        most = self.settings.simulations
+        count = most if simulations is None else simulations
+        count = whole_number("simulations of a run", count, 1, most)
         states, rngs = self.device.put(states), self.device.put(rngs)
         self._check(states, rngs)
         if reuse and (self.settings.root == "gumbel" or self.settings.noise):
@@ -209,7 +214,23 @@ class Search:
         deadline = self._deadline()
         self._simulate(1, None)
         self._prepare_roots()
-        self._simulate(self.settings.simulations - 1, deadline)
+        self._simulate(count - 1, deadline)
+        return self._found()
+
+    def more(self, simulations: int) -> Found:
+        """Go on with the trees of the last run: what all simulations together have found.
+
+        Parts make the very trees that one run would have made. Beyond the settings' simulations
+        trees are full and go on without growing.
+        """
+        count = whole_number("more simulations", simulations, 1, MOST_SIMULATIONS)
+        if not self.grown:
+            raise GameError("there is no search to go on with; run one first")
+        done = int(self.device.get(self.forest.trees)["simulations"].max())
+        if self.settings.root == "gumbel" and done + count > self.settings.simulations:
+            planned = f"{self.settings.simulations} simulations, and {done} are done"
+            raise GameError(f"this Gumbel search was planned for {planned}")
+        self._simulate(count, self._deadline())
         return self._found()
 
     def _deadline(self) -> float | None:
