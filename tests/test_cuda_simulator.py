@@ -77,7 +77,8 @@ def search(game, evaluator, root):
         trees = Search(game, SIZE, settings, evaluator=evaluator, device=device)
         for _ in range(2):
             found = trees.run(tables.states.copy(), streams(1, "search", SIZE))
-            runs.append((found.visits.tolist(), found.values.tolist(), found.best.tolist()))
+            lines = trees.lines(SIZE - 1)
+            runs.append((found.visits.tolist(), found.values.tolist(), found.best.tolist(), lines))
     assert runs[0][0][0] and runs.count(runs[0]) == len(runs), (game.name, evaluator, root)
 
 

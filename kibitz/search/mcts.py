@@ -25,6 +25,7 @@ from ..chance import STREAM
 from ..game import Game, GameError
 from ..options import shown, whole_number
 from . import gumbel
+from .lines import GrownTree, Line
 from .tree import (
     Forest,
     RootRows,
@@ -232,6 +233,22 @@ class Search:
             raise GameError(f"this Gumbel search was planned for {planned}")
         self._simulate(count, self._deadline())
         return self._found()
+
+    def lines(self, tree: int = 0, count: int = 3, depth: int = 12) -> list[Line]:
+        """What one tree expects to be played, for its `count` most visited actions.
+
+        They show nothing that its seat cannot know.
+        """
+        if not self.grown:
+            raise GameError("there are no lines without a search; run one first")
+        tree = whole_number("the tree of the lines", tree, 0, self.size - 1)
+        get, f = self.device.get, self.forest
+        t = get(f.trees[tree : tree + 1])[0]
+        root = get(self.tables.roots[tree : tree + 1]).reshape(-1).view(self.game.state)[0]
+        grown = GrownTree(
+            self.game, root, int(t.seat), t.root, get(f.nodes[tree]), get(f.edges[tree])
+        )
+        return grown.lines(count, depth)
 
     def _deadline(self) -> float | None:
         seconds = self.settings.seconds
