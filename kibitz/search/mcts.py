@@ -227,10 +227,8 @@ class Search:
         count = whole_number("more simulations", simulations, 1, MOST_SIMULATIONS)
         if not self.grown:
             raise GameError("there is no search to go on with; run one first")
-        done = int(self.device.get(self.forest.trees)["simulations"].max())
-        if self.settings.root == "gumbel" and done + count > self.settings.simulations:
-            planned = f"{self.settings.simulations} simulations, and {done} are done"
-            raise GameError(f"this Gumbel search was planned for {planned}")
+        if self.settings.root == "gumbel":
+            self._check_plan(count)
         self._simulate(count, self._deadline())
         return self._found()
 
@@ -248,7 +246,7 @@ class Search:
         grown = GrownTree(
             self.game, root, int(t.seat), t.root, get(f.nodes[tree]), get(f.edges[tree])
         )
-        return grown.lines(count, depth)
+        return grown.lines(whole_number("lines", count, 1), whole_number("steps", depth, 1))
 
     def _deadline(self) -> float | None:
         seconds = self.settings.seconds
@@ -284,6 +282,13 @@ class Search:
             raise GameError(
                 f"table {waiting[0]} has no seat to move, so there is nothing to search"
             )
+
+    def _check_plan(self, count: int) -> None:
+        planned = self.settings.simulations
+        done = int(self.device.get(self.forest.trees)["simulations"].max())
+        if done + count > planned:
+            so_far = f"{planned} simulations, and {done} are done"
+            raise GameError(f"this Gumbel search was planned for {so_far}")
 
     def _simulate(self, count: int, deadline: float | None) -> None:
         if isinstance(self.evaluator, str):
