@@ -420,7 +420,8 @@ class Gpu:
         _prepare_rules_for_cuda()
         threads = PACKED if self.stream else WARP if size <= FEW else BLOCK
         blocks = (size + threads - 1) // threads
-        _launcher(function)[blocks, threads, self.stream](size, *arrays)
+        tuples = tuple(type(array) if isinstance(array, tuple) else None for array in arrays)
+        _launcher(function, tuples)[blocks, threads, self.stream](size, *_unpacked(arrays))
 
     launch = run
 
@@ -443,6 +444,9 @@ class Gpu:
 
     def synchronize(self) -> None:
         self.cuda.synchronize()
+
+
+Device = Cpu | Gpu
 
 
 def device_named(name: str, threads: int | None = None) -> Any:
@@ -485,18 +489,36 @@ def _prepare_rules_for_cuda() -> None:
 
 
 @functools.cache
-def _launcher(function: Function) -> Any:
-    """A CUDA kernel whose thread i runs `function` on game i alone."""
-    names = ", ".join(list(inspect.signature(function).parameters)[3:])
+def _launcher(function: Function, tuples: tuple[type | None, ...]) -> Any:
+    """A CUDA kernel whose thread i runs `function` on game i alone.
+
+    tuples: which arguments are named tuples of arrays. They travel as their arrays and are put
+    together in the thread: numba-cuda takes long to find the type of a tuple, at every launch.
+    """
+    scope: dict[str, Any] = {"cuda": cuda_module(), "function": function}
+    flat, packed = [], []
+    for name, kind in zip(list(inspect.signature(function).parameters)[3:], tuples, strict=True):
+        if kind is None:
+            flat.append(name)
+            packed.append(name)
+            continue
+        fields = [f"{name}_{field}" for field in kind._fields]  # type: ignore[attr-defined]
+        flat += fields
+        packed.append(f"{kind.__name__}({', '.join(fields)})")
+        scope[kind.__name__] = kind
     source = (
-        f"def launch(size, {names}):\n"
+        f"def launch(size, {', '.join(flat)}):\n"
         f"    i = cuda.grid(1)\n"
         f"    if i < size:\n"
-        f"        function(i, i + 1, 1, {names})\n"
+        f"        function(i, i + 1, 1, {', '.join(packed)})\n"
     )
-    scope: dict[str, Any] = {"cuda": cuda_module(), "function": function}
     exec(source, scope)
     return cuda_module().jit(scope["launch"])
+
+
+def _unpacked(arrays: tuple[Any, ...]) -> list[Any]:
+    """Arguments with the fields of named tuples in their place."""
+    return [a for array in arrays for a in (array if isinstance(array, tuple) else (array,))]
 
 
 # A batch ---------------------------------------------------------------------------------------

@@ -50,15 +50,16 @@ warnings.simplefilter("ignore", numba.core.errors.NumbaExperimentalFeatureWarnin
 
 
 @functools.cache
-def _lasting_name(record: types.Record) -> tuple[str, tuple[()]]:
-    return "Record_" + hashlib.sha256(str(record).encode()).hexdigest()[:16], ()
+def _lasting_name(kind: types.Type) -> tuple[str, tuple[()]]:
+    return f"{type(kind).__name__}_" + hashlib.sha256(str(kind).encode()).hexdigest()[:16], ()
 
 
 # The linker knows a compiled function by its name and the names of its argument types. numba names
 # a record by a number it hands out anew in each process, so that code cached by two processes for
 # two records can carry the same name, and whichever is loaded first would run for both. Naming
-# records by what is in them makes equal names mean equal code.
-types.Record.mangling_args = property(_lasting_name)
+# records by what is in them makes equal names mean equal code. Without it a named tuple would write
+# all that is in its records into the name of every function that it is given to.
+types.Record.mangling_args = types.NamedTuple.mangling_args = property(_lasting_name)
 
 
 def rule(function: Function) -> Function:
@@ -118,7 +119,7 @@ def stack_list(kind: Any, size_of: Callable[[Any], int]) -> Function:
         return lambda s: np.empty(size_of(s), kind)
     listed = types.Array(from_dtype(np.dtype(kind)), 1, "C")
 
-    @intrinsic
+    @intrinsic  # type: ignore[untyped-decorator]
     def on_the_stack(typing_context: Any, s: types.Type) -> tuple[Any, Function]:
         size = size_of(s)
 

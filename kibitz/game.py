@@ -257,11 +257,6 @@ class Game:
     def view(self) -> np.dtype[Any]:
         return self.views[self.viewed]
 
-    def observer(self, view: np.dtype[Any]) -> Function:
-        """The rule that writes a view of this layout."""
-        name = next(name for name, layout in self.views.items() if layout == view)
-        return self.observers.get(name, self.observe)
-
     @property
     def view_size(self) -> int:
         return self.view.itemsize // 4
@@ -391,6 +386,7 @@ class Game:
 # The names, overloaded by record type ----------------------------------------------------------
 
 _GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
+_OBSERVERS: dict[Any, Function] = {}  # likewise, by the types of a record and a view
 _PLAYERS: dict[Any, Function | Planned] = {}  # likewise, by the dtype of a player's token
 _RULES: dict[str, dict[str, Function]] = {}  # by a record's name: the rules that it is played by
 _OVERLOADED: list[str] = []  # the names of these rules
@@ -408,6 +404,10 @@ def _register(game: Game) -> None:
         )
     for name, choose_ in {"random": at_random, **game.players}.items():
         _register_player(game, name, choose_)
+    for name, layout_ in game.views.items():
+        observer = game.observers.get(name, game.observe)
+        _OBSERVERS[game.state, layout_] = observer
+        _OBSERVERS[from_dtype(game.state), from_dtype(layout_)] = observer
     _GAMES[game.state] = _GAMES[from_dtype(game.state)] = game
 
 
@@ -509,7 +509,7 @@ def observe(s: State, seat: int, view: View) -> None:
 
     A game with several views has a rule for the type of each.
     """
-    game_of(s).observer(view.dtype)(s, seat, view)
+    _OBSERVERS[s.dtype, view.dtype](s, seat, view)
 
 
 _OVERLOADED.append("observe")
@@ -517,11 +517,9 @@ _OVERLOADED.append("observe")
 
 @overload(observe)
 def _observe(s, seat, view):
-    if s not in _GAMES:
+    if (s, view) not in _OBSERVERS:
         return None
-    game = _GAMES[s]
-    layouts = {from_dtype(layout): layout for layout in game.views.values()}
-    function = game.observer(layouts[view])
+    function = _OBSERVERS[s, view]
 
     def observe_of_a_record(s, seat, view):
         return function(s, seat, view)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from dataclasses import asdict, replace
 from typing import Any
@@ -17,8 +16,9 @@ from .texts import limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
 FIRST_PART = 16  # simulations before an analysis is shown for the first time
+LARGEST_PART = 100_000
 SECONDS_PER_PART = 0.2
-LONGEST_ANALYSIS = 200_000  # simulations: room for them is made at once
+ROOM = 200_000  # simulations that a tree grows by where a clock ends an analysis
 
 
 class TreeSearch:
@@ -80,30 +80,32 @@ class TreeSearch:
 
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         """Searches in parts, so that somebody can watch; Ctrl-C ends it with what there is."""
-        search, most = self._analysis(inquiry.seconds is not None)
-        began, part = time.monotonic(), most if search.settings.root == "gumbel" else FIRST_PART
-        done = min(part, most)
+        search, part = self._analysis(inquiry.seconds)
+        most = search.settings.simulations
+        began, done = time.monotonic(), min(part, most)
         found = search.run(sight.imagine(), sight.rngs.copy(), simulations=done)
         thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
         try:
-            while done < most and thought.seconds < (inquiry.seconds or math.inf):
+            while done < most if inquiry.seconds is None else thought.seconds < inquiry.seconds:
                 inquiry.watch(thought)
-                began_part, count = time.monotonic(), min(part, most - done)
+                began_part = time.monotonic()
+                count = part if inquiry.seconds is not None else min(part, most - done)
                 found, done = search.more(count), done + count
                 if time.monotonic() - began_part < SECONDS_PER_PART:
-                    part *= 2
+                    part = min(2 * part, LARGEST_PART)
                 thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
         except KeyboardInterrupt:
             pass
         return thought
 
-    def _analysis(self, until_the_clock: bool) -> tuple[Search, int]:
-        """A search of one table, and its simulations: many where a clock ends it."""
+    def _analysis(self, seconds: float | None) -> tuple[Search, int]:
+        """A search of one table, and how many simulations come before it is first shown."""
         settings = replace(self.settings, seconds=None)
-        if until_the_clock and settings.root == "puct":
-            settings = replace(settings, simulations=LONGEST_ANALYSIS)
+        if seconds is not None:  # the clock ends it; Gumbel search would need a number
+            settings = replace(settings, simulations=ROOM, root="puct")
+        part = settings.simulations if settings.root == "gumbel" else FIRST_PART
         search = Search(self.game, 1, settings, evaluator=self.evaluator, device=self.device)
-        return search, settings.simulations
+        return search, part
 
     def _thought(
         self, search: Search, found: Found, sight: Sight, inquiry: Inquiry, seconds: float
