@@ -24,6 +24,7 @@ FLOOR = {
     "game": 0,
     "chance": 0,
     "batch": 0,
+    "devices": 0,
     "games": 1,
     "nets": 1,
     "search": 1,
@@ -120,7 +121,7 @@ def test_compiled_code_lives_where_the_cache_looks_for_changes(path):
     assert room in {*GROUND, *ROOMS}, f"{path.name} compiles but is not watched"
     rooms = {r.partition("/")[0] for r in ROOMS.get(room, ())}
     watched = {file.removesuffix(".py") for file in GROUND} | rooms | {room_of(path)}
-    assert set(rooms_used_by(path)) - {"notation", "options", "records"} <= watched
+    assert set(rooms_used_by(path)) - {"devices", "notation", "options", "records"} <= watched
 
 
 @each_file

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..batch import Cpu
+from ..devices import Cpu
 from ..game import DEFAULT_VIEW, Game
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all

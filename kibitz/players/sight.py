@@ -13,7 +13,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..batch import Batch, as_array, illegal_choice
+from ..batch import Batch, illegal_choice
+from ..devices import as_array
 from ..game import Game, GameError
 
 

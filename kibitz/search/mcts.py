@@ -20,8 +20,9 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import Array, Gpu, as_words, check_memory, check_states, device_named, turns_all
+from ..batch import check_states, turns_all
 from ..chance import STREAM
+from ..devices import Array, Gpu, as_words, check_memory, device_named
 from ..game import Game, GameError
 from ..options import shown, whole_number
 from . import gumbel

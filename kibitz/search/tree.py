@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..batch import Array, Device
 from ..chance import STREAM, UNIT, bits
 from ..compiled import kernel, rule
+from ..devices import Array, Device
 
 DEPTH = 96  # decisions a simulation may go down before its position is evaluated as it is
 NO_EDGE = -1

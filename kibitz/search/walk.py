@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..batch import Array, Device, as_words
 from ..chance import below
 from ..compiled import kernel, rule
+from ..devices import Array, Device, as_words
 from ..game import (
     CHANCE,
     OVER,

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from ...batch import device_named
+from ...devices import device_named
 from ...game import Game, kernel, rule
 from ...search.matching import STEP, moved
 from ...search.sequences import Policy, Progress, Table, TooLarge, silent, table_of
