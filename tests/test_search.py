@@ -14,7 +14,7 @@ from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.players import PlayerError, player
 from kibitz.search import gumbel
-from kibitz.search.lines import sees_chance
+from kibitz.search.lines import imagined, sees_chance
 from kibitz.search.mcts import Found, Search, Settings, gamma, sampled
 
 RACE = Path(__file__).parent / "games" / "race.py"
@@ -535,6 +535,12 @@ def test_a_line_goes_on_through_decisions_over_a_hidden_card(kuhn):
     (lines,) = lines_of(kuhn, positions(kuhn, "jk"), simulations=2000)
     steps = [(step.seat, step.action) for step in lines[0]]
     assert steps == [(0, PASS), (1, BET), (0, PASS)]
+
+
+def test_lines_are_played_at_tables_with_any_hidden_card(kuhn):
+    tables = [imagined(kuhn, kuhn.read(deal), 0) for deal in ("jq", "jk")]
+    cards = [[int(s.card[1]) for s, _ in alike] for alike in tables]
+    assert cards[0] == cards[1] and set(cards[0]) == {1, 2}
 
 
 @pytest.mark.parametrize("name", ["kuhn", "liars", "beasty_bar"])

@@ -64,7 +64,7 @@ class GrownTree:
             i = int(self.edges[i].next)
 
     def _line(self, edge: np.record | None, depth: int) -> Line:
-        tables, line = self._imagined(), Line()
+        tables, line = imagined(self.game, self.position, self.seat), Line()
         while edge is not None and len(line) < depth:
             able = [(table, a) for table in tables if (a := self._action(table, edge)) is not None]
             if not able:
@@ -75,12 +75,6 @@ class GrownTree:
             tables = [table for table, _ in able]
             edge = self._continuation(tables)
         return line
-
-    def _imagined(self) -> list[Table]:
-        tables = [(self.game.copy(self.position), rng) for rng in streams(0, "search", IMAGINED)]
-        for s, rng in tables:
-            self.game.redeal(s, self.seat, rng)
-        return tables
 
     def _action(self, table: Table, edge: np.record) -> int | None:
         """The action of this label, if the table allows it."""
@@ -112,6 +106,14 @@ class GrownTree:
                 return None
             self.game.roll(s, rng)
         return None if self.game.turn(s) == OVER else np.uint64(self.game.known(s, self.seat))
+
+
+def imagined(game: Game, position: State, seat: int) -> list[Table]:
+    """Copies of a position with other hidden cards, the same for all positions that look alike."""
+    tables = [(game.copy(position), rng) for rng in streams(0, "search", IMAGINED)]
+    for s, rng in tables:
+        game.redeal(s, seat, rng)
+    return tables
 
 
 def sees_chance(game: Game, s: State, seat: int) -> bool:
