@@ -414,7 +414,7 @@ def dice_cannot_be_foretold(trial: Trial) -> None:
             sight = Sight(trial.game, [s], [0], [own])
             outcome = int(trial.game.roll(trial.game.copy(s), table))
             guess = stream(trial.seed, "player", i)  # as it was before the player used it
-            guess.key = derived(sight.rngs["key"][0])
+            guess["key"] = derived(sight.rngs["key"][0])
             hits += int(trial.game.roll(trial.game.copy(s), guess)) == outcome
             likely = float((trial.odds(s) ** 2).sum())  # of two throws alike
             expected, spread = expected + likely, spread + likely * (1 - likely)

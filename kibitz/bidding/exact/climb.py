@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...game import CHANCE, OVER, Game, GameError
 from ...search.sequences import deals, table_of
@@ -57,7 +58,8 @@ class Climb:
         np.add.at(together, hands, likely)
         if not np.allclose(together, np.outer(*self.odds), atol=1e-12):
             raise NoClimb(f"{game.name}: what one seat holds tells about the other's hand")
-        self.deal = np.zeros(together.shape, game.state)  # a table for each pair of hands
+        # a table for each pair of hands
+        self.deal: NDArray[np.void] = np.zeros(together.shape, game.state)
         self.deal[hands] = states
 
     @cached_property
