@@ -179,6 +179,9 @@ class Game:
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     options: Options = field(default_factory=Options)
     presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # option sets that the contract tries beside the defaults and the presets; None: for each option
+    # its least and its largest value, and all its words
+    tried: Sequence[Mapping[str, Any]] | None = None
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
     players: Mapping[str, Function | Planned] = field(default_factory=dict)
     next_round: Function | None = None  # match play in rounds, see arena.match
@@ -186,6 +189,7 @@ class Game:
     score_range: tuple[float, float] = (-1.0, 1.0)
     zero_sum: bool = True
     perfect_recall: bool = False  # whether the view tells all that the seat ever saw
+    deduces: bool = True  # whether `redeal` heeds what follows from the moves others could make
 
     sizes: Shape = field(init=False, repr=False)
 
