@@ -13,7 +13,7 @@ HERE = Path(__file__).parent
 ORACLES = Path(os.environ.get("KIBITZ_ORACLES") or HERE / "oracles")
 COIN = HERE / "games" / "coin.py"
 
-collect_ignore = ["games"]  # games are loaded by path, as a user would
+collect_ignore = ["games", "contract/faults"]  # games are loaded by path, as a user would
 collect_ignore_glob = ["fuzz_*.py"]  # modules of the fuzz worker, which sets their folder
 
 

@@ -174,9 +174,10 @@ def check(
     [True, True]
     """
     named = [promise.__name__ for promise in PROMISES]
-    for wanted in (only := list(only)):
-        if wanted not in named:
-            raise GameError(f"there is no promise {wanted!r}; there are: {', '.join(named)}")
+    for asked in (only := list(only)):
+        if asked not in named:
+            raise GameError(f"there is no promise {asked!r}; there are: {', '.join(named)}")
+    wanted = [promise for promise in named if not only or promise in only]
     request = {
         "question": "promises",
         "name": str(name),
@@ -184,13 +185,14 @@ def check(
         "games": games,
         "device": device,
         "options": None if options is None else dict(options),
-        "promises": [promise for promise in named if not only or promise in only],
+        "promises": wanted,
     }
     broken = False
-    for result in _results({**request, "rehearsal": True}, progress, NUMBA_DISABLE_JIT="1"):
-        broken = broken or not result.passed
-        if not result.passed:
-            yield result
+    if any(promise.__name__ in wanted for promise in REHEARSED):
+        for result in _results({**request, "rehearsal": True}, progress, NUMBA_DISABLE_JIT="1"):
+            if not result.passed:
+                broken = True
+                yield result
     if not broken:
         yield from _results({**request, "rehearsal": False}, progress)
 
