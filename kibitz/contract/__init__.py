@@ -25,7 +25,7 @@ import numpy as np
 from ..batch import Batch
 from ..game import GameError
 from ..games import load
-from .cases import option_sets, shown_options
+from .cases import OptionSet, option_sets, shown_options
 from .hidden import (
     dice_cannot_be_foretold,
     known_names_what_a_seat_knows,
@@ -234,10 +234,9 @@ def try_promises(request: Message) -> Iterator[Message]:
 
     It ends with the first option set under which something is broken.
     """
-    given = request["options"]
     promises = REHEARSED if request["rehearsal"] else PROMISES
     wanted = [promise for promise in promises if promise.__name__ in request["promises"]]
-    for options in option_sets(load(request["name"])) if given is None else [given]:
+    for options in _asked_options(request):
         trial, shown = trial_of({**request, "options": options}), shown_options(options)
         if not trial.rehearsal:
             Batch(trial.game, 1, device=trial.device)  # refuses a device that is not there
@@ -252,6 +251,13 @@ def try_promises(request: Message) -> Iterator[Message]:
             broken |= set() if result.passed else {promise}
         if broken:
             return
+
+
+def _asked_options(request: Message) -> list[OptionSet]:
+    if request["options"] is not None:
+        return [request["options"]]
+    with NOTE.loading():
+        return option_sets(load(request["name"]))
 
 
 def _waits(promise: Promise, broken: set[Promise]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import dataclasses
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -42,6 +43,7 @@ ASKED = (
     *("start", "turn", "odds", "roll", "actions", "play", "score", "margin", "observe", "redeal"),
     *("known", "label", "flaw", "text", "parse", "seen", "about", "action_text", "news"),
 )
+LOADING = "loading the game's file"
 LAST_ARGUMENT = {
     **{rule: ["out"] for rule in ("odds", "actions", "score", "margin")},
     **{rule: ["rng"] for rule in ("roll", "redeal")},
@@ -72,19 +74,30 @@ class Note:
         """Forget the question."""
         self.rule = ""
 
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Note that a game's file is being loaded, which may never end, too."""
+        self.count, self.rule, self._bytes = self.count + 1, LOADING, b""
+        yield
+        self.answered()
+
     def call(self) -> str:
         """The question as it stands in a program, such as `play(s, 3)`; empty if it was answered.
 
         Another thread may ask while rules are running.
         """
         rule, given = self.rule, self.given
+        if rule == LOADING:
+            return rule
         numbers = [str(g) for g in given if isinstance(g, (int, np.integer))]
         return (
             f"`{rule}({', '.join(['s', *numbers, *LAST_ARGUMENT.get(rule, [])])})`" if rule else ""
         )
 
-    def before(self) -> State:
+    def before(self) -> State | None:
         """The state as it was when the question was asked."""
+        if not self._bytes:
+            return None
         return np.frombuffer(bytearray(self._bytes), self._kind)[0]
 
 
@@ -100,8 +113,10 @@ def noting(game: Game) -> Game:
     return twin
 
 
-def plain_text(s: State) -> str:
+def plain_text(s: State | None) -> str:
     """The fields that are not zero: a position in words without asking any rule."""
+    if s is None:
+        return ""
     shown = [f"{n}={_flat(s[n])}" for n in told_fields(s) if np.any(s[n])]
     return " ".join(shown) or "all fields 0"
 
@@ -110,7 +125,9 @@ def trial_of(request: Mapping[str, Any]) -> Trial:
     """The trial that another process asked for."""
     given = {n: tuple(v) if isinstance(v, list) else v for n, v in request["options"].items()}
     wanted = {n: request[n] for n in ("seed", "games", "device", "rehearsal")}
-    return Trial(request["name"], load(request["name"], **given), **wanted)
+    with NOTE.loading():
+        game = load(request["name"], **given)
+    return Trial(request["name"], game, **wanted)
 
 
 # Random play -------------------------------------------------------------------------------------

@@ -112,10 +112,8 @@ def _doing(pulse: Message) -> str:
         return f"compiling, {pulse['compiling']:.0f} s" + (f", for {call}" if call else "")
     line = f" It is at {pulse['line']}." if pulse["line"] else ""
     if call and seconds > PATIENCE:
-        raise Stopped(
-            f"{call} does not return: it has been running for {seconds:.0f} s.{line} "
-            f"The position before it was {pulse['position']!r}"
-        )
+        before = f" The position before it was {pulse['position']!r}" if pulse["position"] else ""
+        raise Stopped(f"{call} does not return: it has run for {seconds:.0f} s.{line}{before}")
     if seconds > LONG_WORK:
         raise Stopped(f"no end after {seconds:.0f} s.{line}")
     return str(pulse["elsewhere"] or (f"asking {call}" if call else "working"))

@@ -152,6 +152,13 @@ def test_a_process_that_ends_by_itself_is_a_broken_promise(tmp_path: Path) -> No
     assert result.promise == "rules_run_and_return" and "ended by itself" in result.message
 
 
+def test_a_file_that_never_ends_to_load_is_ended(tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text("n = 0\nwhile n >= 0:\n    n += 1\n")
+    (result,) = check(tmp_path / "endless.py")
+    assert "loading the game's file does not return" in result.message
+    assert re.search(r"line [23] of endless\.py", result.message)
+
+
 def test_progress_names_the_promise_that_is_tried() -> None:
     heard: list[str] = []
     list(check(FAULTS / "sound.py", only=["redealing_is_fair"], progress=heard.append))
