@@ -19,6 +19,7 @@ HEARD = 200  # positions of whose moves seats hear
 PLAYED_ON = 60  # re-dealt positions played to the end
 DEALS = 8000  # of each of two samples whose frequencies are compared
 MOVERS = 200  # positions at which the re-deal of the seat to move is looked at
+ASKED_AGAIN = 10  # times that a player has to choose the same
 STUBBORN = 100  # re-deals until a secret counts as never re-dealt
 REDEALT = 1500  # likewise, from one position
 REDEALT_AT = 8  # positions
@@ -433,18 +434,19 @@ def players_do_not_peek(trial: Trial) -> None:
 def _why_it_differs(trial: Trial, player: str, s: State, t: State, number: int) -> str:
     """Why a player chooses one action at `s` and another at `t`, a re-deal of it."""
     seat = trial.turn(s)
-    again = [trial.choice(player, u, seat, trial.rng(number)) for u in (s, s, t)]
-    if again[0] != again[1]:
-        return f"{player} chose {again[0]}, then {again[1]}: it draws numbers that are not of `rng`"
+    choices = [trial.choice(player, s, seat, trial.rng(number)) for _ in range(ASKED_AGAIN)]
+    if len(set(choices)) > 1:
+        return f"{player} chose {choices} by turns: it draws numbers that are not of `rng`"
+    choice, other = choices[0], trial.choice(player, t, seat, trial.rng(number))
     before, now = shown_to(trial, s, seat), shown_to(trial, t, seat)
     if changed := [rule for rule in before if before[rule] != now[rule]]:
         return (
-            f"{player} chose {again[0]}, and {again[2]} after a re-deal, but that is the fault of "
+            f"{player} chose {choice}, and {other} after a re-deal, but that is the fault of "
             f"another rule: {_leak(trial, changed, seat)}"
         )
     names = [f"`{n}`" for n in told_fields(s) if s[n].tobytes() != t[n].tobytes()]
     return (
-        f"{player} peeks: it chose {again[0]}, but {again[2]} when what seat {seat} cannot see "
+        f"{player} peeks: it chose {choice}, but {other} when what seat {seat} cannot see "
         f"({', '.join(names)}) was re-dealt to {trial.game.text(t)!r}"
     )
 
