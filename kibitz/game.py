@@ -168,6 +168,9 @@ class Game:
     onlookers: bool = False  # whether `seen` and `news` know ONLOOKER; if not, it sees nothing
     options: Options = field(default_factory=Options)
     presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # option sets that the contract tries beside the defaults and the presets; None: for each option
+    # its least and its largest value, and all its words
+    tried: Sequence[Mapping[str, object]] | None = None
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
     players: Mapping[str, Function | Planned] = field(default_factory=dict)
     next_round: Function | None = None  # match play in rounds, see arena.match
@@ -175,7 +178,7 @@ class Game:
     score_range: tuple[float, float] = (-1.0, 1.0)
     zero_sum: bool = True
     perfect_recall: bool = False  # whether the view shows all that the seat ever saw
-
+    deduces: bool = True  # whether `redeal` heeds what follows from the moves others could make
     viewed: str = DEFAULT_VIEW  # which of its views the game is seen through
 
     sizes: Shape = field(init=False, repr=False)
@@ -334,7 +337,7 @@ class Game:
     def look(self, s: State, seat: int) -> NDArray[np.float32]:
         """What one seat sees, as the numbers a network would get. [view_size]"""
         view = np.zeros(1, self.view)
-        observe(s, self.seat(seat), view[0])
+        self.observers.get(self.viewed, self.observe)(s, self.seat(seat), view[0])
         return view.view(np.float32).reshape(-1)
 
     def sight_text(self, s: State, seat: int) -> str:
