@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import device_named
+from ..devices import device_named
 from ..game import GameError
 from ..games import load
 from .cases import OptionSet, option_sets, shown_options
