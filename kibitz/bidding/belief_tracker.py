@@ -1,69 +1,75 @@
-"""What everybody believes after some bids, if both seats play by one network."""
+"""The beliefs about both hands after a history of bids, if both seats play by one network."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from .lookahead import Lookahead, Public, joined
 
-Bids = tuple[int, ...]  # the rungs that were bid, in order
-MOST = 1 << 14  # stories that are kept in mind
+History = tuple[int, ...]
+"""The rungs that were bid, in order."""
 
-Decide = Callable[[Public], Tensor]  # what all hands of the mover do. [n, actions, hands]
+Decide = Callable[[Public], Tensor]
+"""The policy of all hands of the mover. [n, actions, hands]"""
+
+MOST = 1 << 14  # histories whose beliefs are kept
 
 
-class Story:
-    """Beliefs after bids, and what each hand would do now.
+class BeliefTracker:
+    """Follows beliefs through histories, and says what each hand does next.
 
-    What was bid before is followed by the network's own policy; `decide` is for the decision that
-    is due, so that it alone takes time.
+    Past bids are explained by the network's own policy. `decide` serves only the decision to make
+    now, so only that one takes time.
 
-    rows: tables that are decided at a time, always exactly so many: then an answer does not depend
-    on what else was asked.
+    rows: tables per call of `decide`, always exactly so many: then an answer does not depend on
+    what else was asked.
     """
 
     def __init__(self, look: Lookahead, decide: Decide, rows: int) -> None:
         self.look, self.decide, self.rows = look, decide, rows
-        self._known: dict[Bids, Public] = {(): look.opening()}
+        self._known: dict[History, Public] = {(): look.opening()}
 
-    def odds(self, told: Sequence[Bids], hands: Any) -> Any:
+    def odds(self, histories: Sequence[History], hands: NDArray[np.integer]) -> NDArray[np.float64]:
         """What the mover does with its hand, by table. [n, actions]"""
-        self._learn(told)
-        tables: dict[Bids, list[int]] = {}
-        for table, bids in enumerate(told):
-            tables.setdefault(bids, []).append(table)
-        out = np.zeros((len(told), len(self.look.hands.bids) + 1))
+        self._learn(histories)
+        tables: dict[History, list[int]] = {}
+        for table, history in enumerate(histories):
+            tables.setdefault(history, []).append(table)
+        out = np.zeros((len(histories), len(self.look.hands.bids) + 1))
         for seat in range(2):
-            moving = [bids for bids in tables if len(bids) % 2 == seat]
-            for bids, policy in self._asked(self.decide, moving):
-                out[tables[bids]] = policy.cpu().numpy()[:, hands[tables[bids]]].T
+            moving = [history for history in tables if len(history) % 2 == seat]
+            for history, policy in self._policies(self.decide, moving):
+                out[tables[history]] = policy.cpu().numpy()[:, hands[tables[history]]].T
         return out
 
-    def _learn(self, told: Sequence[Bids]) -> None:
-        """Beliefs after all these bids and everything on the way to them, the shorter first."""
+    def _learn(self, histories: Sequence[History]) -> None:
+        """Find the beliefs after these histories and all their beginnings, shorter ones first."""
         if len(self._known) > MOST:
             self._known = {(): self.look.opening()}
-        wanted = {bids[:end] for bids in told for end in range(1, len(bids) + 1)}
+        wanted = {bids[:end] for bids in histories for end in range(1, len(bids) + 1)}
         wanted -= self._known.keys()
-        for length in sorted({len(bids) for bids in wanted}):
-            after: dict[Bids, list[int]] = {}
-            for bids in wanted:
-                if len(bids) == length:
-                    after.setdefault(bids[:-1], []).append(bids[-1])
-            for bids, policy in self._asked(self.look.advice, list(after)):
-                for rung in after[bids]:
-                    made = torch.tensor([rung], device=policy.device)
-                    self._known[*bids, rung] = self._known[bids].after(made, policy[None, rung])
+        for length in sorted({len(history) for history in wanted}):
+            after: dict[History, list[int]] = {}
+            for history in wanted:
+                if len(history) == length:
+                    after.setdefault(history[:-1], []).append(history[-1])
+            for history, policy in self._policies(self.look.prior, list(after)):
+                for rung in after[history]:
+                    bid = torch.tensor([rung], device=policy.device)
+                    public = self._known[history].after(bid, policy[None, rung])
+                    self._known[*history, rung] = public
 
-    def _asked(self, decide: Decide, told: list[Bids]) -> Iterator[tuple[Bids, Tensor]]:
-        """What all hands of the mover do after each of these bids. [actions, hands] each"""
-        for first in range(0, len(told), self.rows):
-            some = told[first : first + self.rows]
-            full = [*some, *some[:1] * (self.rows - len(some))]
-            policy = decide(joined([self._known[bids] for bids in full]))
-            yield from zip(some, policy[: len(some)], strict=True)
+    def _policies(
+        self, decide: Decide, histories: list[History]
+    ) -> Iterator[tuple[History, Tensor]]:
+        """The policy of all hands of the mover after each history. [actions, hands]"""
+        for first in range(0, len(histories), self.rows):
+            chunk = histories[first : first + self.rows]
+            full = [*chunk, *chunk[:1] * (self.rows - len(chunk))]
+            policy = decide(joined([self._known[history] for history in full]))
+            yield from zip(chunk, policy[: len(chunk)], strict=True)
