@@ -297,7 +297,7 @@ def test_a_player_passes_the_gate_with_the_even_rate_that_the_recipe_asks_for(
     run = Run(replace(TINY, gate_rate=0.6), tmp_path / "run", seed=3)
     passed = {}
     for run.standing.iteration, rate in ((2, 0.59), (4, 0.6)):
-        result = SimpleNamespace(win_rate=rate)
+        result = SimpleNamespace(win_rate=0.4, even_rate=rate)
         monkeypatch.setattr("kibitz.train.run.match", lambda *_, r=result, **settings: r)
         passed[rate] = run._gate(lambda *stage: None)["passed"]
     run.close()

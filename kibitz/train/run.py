@@ -177,7 +177,10 @@ class Run:
         return row
 
     def _gate(self, stage: Stage) -> Row:
-        """Match the averaged network with the best so far; if it passes, it becomes the best."""
+        """Match the averaged network with the best so far; if it passes, it becomes the best.
+
+        Rates are even rates: with any number of teams, one half is what luck alone would win.
+        """
         standing, recipe, league = self.standing, self.recipe, self.standing.league
         new, games = standing.iteration, recipe.gate_games
         player = self.player(self.method.average, "new")
@@ -188,7 +191,7 @@ class Run:
             stage("at the gate, match", done + 1, matches)
             net, _ = load_net(self.folder.member(rival))
             other = self.player(net, str(rival))
-            rates[rival] = match(self.game, player, other, games=games, seed=new).win_rate
+            rates[rival] = match(self.game, player, other, games=games, seed=new).even_rate
             league.note(new, rival, rates[rival], games)
         rate = rates.pop(rivals[-1])
         row: Row = {"against_best": rate, "passed": rate >= recipe.gate_rate}
@@ -203,7 +206,7 @@ class Run:
         for done, name in enumerate(recipe.baselines):
             stage("at the gate, match", len(rivals) + done + 1, matches)
             result = match(self.game, player, name, games=games, seed=new)
-            row[f"against_{name}"] = result.win_rate
+            row[f"against_{name}"] = result.even_rate
         return row
 
     def _join_league(self, iteration: int) -> None:
