@@ -24,10 +24,13 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba import njit, types
-from numba.core import event
+from numba import from_dtype, njit, types
+from numba.core import cgutils, event
+from numba.extending import intrinsic
+from numpy.typing import DTypeLike
 
 from . import cache
+from .cache import Dispatcher
 
 HOUSE = Path(__file__).parent
 GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everything compiled
@@ -42,22 +45,23 @@ ROOMS: dict[str, tuple[str, ...]] = {
 NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
 
 Function = Callable[..., Any]
-RULES: list[Any] = []  # every compiled function, so that `batch` can prepare them for CUDA
+RULES: list[Dispatcher] = []  # every compiled function, so that `batch` can prepare them for CUDA
 
 # A record that begins like another counts as its subtype, and numba calls that experimental.
 warnings.simplefilter("ignore", numba.core.errors.NumbaExperimentalFeatureWarning)
 
 
 @functools.cache
-def _lasting_name(record: types.Record) -> tuple[str, tuple[()]]:
-    return "Record_" + hashlib.sha256(str(record).encode()).hexdigest()[:16], ()
+def _lasting_name(kind: types.Type) -> tuple[str, tuple[()]]:
+    return f"{type(kind).__name__}_" + hashlib.sha256(str(kind).encode()).hexdigest()[:16], ()
 
 
 # The linker knows a compiled function by its name and the names of its argument types. numba names
 # a record by a number it hands out anew in each process, so that code cached by two processes for
 # two records can carry the same name, and whichever is loaded first would run for both. Naming
-# records by what is in them makes equal names mean equal code.
-types.Record.mangling_args = property(_lasting_name)
+# records by what is in them makes equal names mean equal code. Without it a named tuple would write
+# all that is in its records into the name of every function that it is given to.
+types.Record.mangling_args = types.NamedTuple.mangling_args = property(_lasting_name)
 
 
 def rule(function: Function) -> Function:
@@ -89,7 +93,7 @@ def _compiled(function: Function, widen: bool) -> Function:
     return dispatcher  # type: ignore[no-any-return]
 
 
-def widen_integers(dispatcher: Any) -> Any:
+def widen_integers(dispatcher: Dispatcher) -> Dispatcher:
     """Let `dispatcher` compile one copy for all widths of integers and for literals."""
     find = dispatcher.get_call_template
     dispatcher.get_call_template = lambda args, kws: find(
@@ -105,6 +109,40 @@ def _widened(t: types.Type) -> types.Type:
     if isinstance(t, types.Integer):  # unsigned stays unsigned: hashes and bit sets
         return types.int64 if t.signed else types.uint64
     return t
+
+
+def stack_list(kind: DTypeLike, size_of: Callable[[Any], int]) -> Function:
+    """A function of a record that gives an empty list on the stack.
+
+    Its length follows from the record's type, so that a GPU thread can have the list in its own
+    memory. It is an intrinsic because on a GPU numba lets no function return an array of its own.
+    """
+    if numba.config.DISABLE_JIT:
+        return lambda s: np.empty(size_of(s), kind)
+    listed = types.Array(from_dtype(np.dtype(kind)), 1, "C")
+
+    @intrinsic  # type: ignore[untyped-decorator]
+    def on_the_stack(typing_context: Any, s: types.Type) -> tuple[Any, Function]:
+        size = size_of(s)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            item = context.get_value_type(listed.dtype)
+            data = cgutils.alloca_once(builder, item, size=context.get_constant(types.intp, size))
+            array = context.make_array(listed)(context, builder)
+            width = context.get_abi_sizeof(item)
+            context.populate_array(
+                array,
+                data=data,
+                shape=[context.get_constant(types.intp, size)],
+                strides=[context.get_constant(types.intp, width)],
+                itemsize=context.get_constant(types.intp, width),
+                meminfo=None,
+            )
+            return array._getvalue()
+
+        return listed(s), generate
+
+    return on_the_stack  # type: ignore[no-any-return]
 
 
 # Editions: which sources a compiled function stands for ----------------------------------------

@@ -2,8 +2,8 @@
 
 A game is a name, a `Shape` (how large its record, its view and its lists of actions are) and a
 dozen small functions over one flat record. The functions below named `turn`, `play`, `observe` ...
-are the same names seen from upstairs: given a record they run the rule of whichever game the record
-belongs to, interpreted or compiled. Search and batches use them and so know no game.
+dispatch on the record: they run the rule of the game that a record belongs to, interpreted or
+compiled. Search and batches use them and so know no game.
 """
 
 from __future__ import annotations
@@ -14,18 +14,26 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
-import numba
 import numpy as np
-from numba import from_dtype
-from numba import types as nbtypes
-from numba.core import cgutils
-from numba.extending import intrinsic, overload
+from numba import from_dtype, types
+from numba.extending import overload
+from numpy.typing import DTypeLike, NDArray
 
-from .chance import below, pick
-from .compiled import Function, caller_module, edition, kernel, rule
+from .chance import Stream, below, pick
+from .compiled import Function, kernel, rule, stack_list
+from .notation import (
+    NotationError,
+    checked_text,
+    fields_text,
+    parse_fields,
+    public_news,
+    squeezed,
+    view_text,
+)
 from .options import GameError, OptionError, Options, shown
+from .records import RecordType, layout, record, tag_of
 
 __all__ = [
     "CHANCE",
@@ -33,6 +41,7 @@ __all__ = [
     "OVER",
     "Game",
     "GameError",
+    "NotationError",
     "OptionError",
     "Options",
     "Shape",
@@ -40,6 +49,7 @@ __all__ = [
     "layout",
     "record",
     "rule",
+    "squeezed",
 ]
 
 CHANCE = -1  # `turn`: nobody's move; a die is thrown or a card drawn
@@ -47,55 +57,12 @@ OVER = -2  # `turn`: the game has ended
 ONLOOKER = -3  # a "seat" that sees what everybody sees: for `seen`, `news` and drawings
 DEFAULT_VIEW = "default"
 
-State = Any  # an np.record of the game's dtype
-View = Any  # an np.record of the game's view dtype
-
-
-class NotationError(GameError):
-    """A text that is no position or no action."""
-
-
-# Records ---------------------------------------------------------------------------------------
-
-
-def record(name: str, *fields: tuple[Any, ...]) -> np.dtype[Any]:
-    """The dtype of a game's state: `record("kuhn", ("card", np.int8, 2), ("length", np.int8))`.
-
-    Fields are sorted widest first and a named tail fills up to 8 bytes, so there are no gaps and
-    equal states are equal bytes. A tag field keeps any two games from sharing a type.
-    """
-    tag = f"tag_{name}" + (f"_{own}" if (own := edition(caller_module())) else "")
-    every = [*fields, (tag, np.uint8)]
-    for told in every:
-        _check_field(name, told)
-    every.sort(key=lambda told: -np.dtype(told[1]).itemsize)
-    used = np.dtype(every).itemsize
-    if used % 8:
-        every.append(("tail", np.uint8, (-used % 8,)))
-    flat = np.dtype(every, align=True)
-    assert flat.itemsize == sum(flat[n].itemsize for n in flat.names or ()), "a record with gaps"
-    return np.dtype((np.record, flat))
-
-
-def _tag(state: np.dtype[Any]) -> str:
-    """The field that tells a game's record from all others."""
-    return next(name for name in state.names or () if name.startswith("tag_"))
-
-
-def layout(*fields: tuple[str, Any]) -> np.dtype[Any]:
-    """The dtype of a view: float32 numbers in the order written, `layout(("card", 3))`."""
-    told = [(name, np.float32, shape) for name, shape in fields]
-    for each in told:
-        _check_field("a view", each)
-    return np.dtype((np.record, told))
-
-
-def _check_field(owner: str, told: tuple[Any, ...]) -> None:
-    name, kind = told[0], np.dtype(told[1])
-    if hasattr(np.ndarray, name) or hasattr(np.record, name) or not name.isidentifier():
-        raise GameError(f"{owner}: a field cannot be called {name!r}, NumPy uses that name")
-    if kind.kind not in "iuf":
-        raise GameError(f"{owner}: field {name!r} is {kind}; use integers (0 and 1 for no and yes)")
+State: TypeAlias = Any
+"""A record of a game. Its fields are the game's own, so no checker knows them."""
+View: TypeAlias = Any
+"""A record of a view."""
+Kind: TypeAlias = np.dtype[Any] | types.Type
+"""The type of a record, as NumPy or as numba knows it."""
 
 
 # A game ----------------------------------------------------------------------------------------
@@ -108,23 +75,23 @@ class Shape:
     seats: int
     num_actions: int  # actions are the integers below this
     num_outcomes: int  # chance outcomes likewise
-    state: np.dtype[Any]
-    view: np.dtype[Any]  # what networks see unless they ask for another
-    views: Mapping[str, np.dtype[Any]] = field(default_factory=dict)  # further ones, by name
-    max_legal: int = 0  # room for the legal actions; num_actions unless told
-    teams: tuple[int, ...] = ()  # by seat: partners share a team; one each unless told
+    state: RecordType
+    view: RecordType  # what networks see unless they ask for another
+    views: Mapping[str, RecordType] = field(default_factory=dict)  # further ones, by name
+    max_legal: int = 0  # most legal actions at once; by default num_actions
+    teams: tuple[int, ...] = ()  # by seat: partners share a team; by default one each
 
     def __post_init__(self) -> None:
         """Write into the record's tag the sizes that compiled code takes from its type."""
-        views = {DEFAULT_VIEW: self.view, **self.views}
+        views = {**self.views, DEFAULT_VIEW: self.view}
         if len(set(views.values())) < len(views):
             raise GameError(f"no two of the views {', '.join(views)} may have the same layout")
         object.__setattr__(self, "views", views)
         object.__setattr__(self, "teams", _checked_teams(self.seats, self.teams))
         legal = self.max_legal or self.num_actions
-        tag = f"{_tag(self.state)}_{legal}_{self.num_outcomes}"
+        tag = f"{tag_of(self.state)}_{legal}_{self.num_outcomes}"
         fields = [
-            (tag if n == _tag(self.state) else n, self.state[n]) for n in self.state.names or ()
+            (tag if n == tag_of(self.state) else n, self.state[n]) for n in self.state.names or ()
         ]
         object.__setattr__(self, "state", np.dtype((np.record, fields)))
         object.__setattr__(self, "max_legal", legal)
@@ -150,7 +117,7 @@ class Planned:
     follow: Function  # follow(s, seat, rng, plan)
     plan: State
 
-    def __call__(self, s: State, seat: int, rng: Any) -> int:
+    def __call__(self, s: State, seat: int, rng: Stream) -> int:
         return int(self.follow(s, seat, rng, self.plan))
 
 
@@ -175,7 +142,7 @@ class Game:
 
     name: str
     version: int  # of the rules and the view: a network remembers it
-    shape: Shape | Callable[[Any], Shape]
+    shape: Shape | Callable[..., Shape]  # of the options
     start: Function
     turn: Function
     actions: Function
@@ -190,7 +157,7 @@ class Game:
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
     flaw: Function | None = None  # flaw(s, fresh): 0, or which of `flaws` a position has
-    flaws: tuple[str, ...] = ()  # how positions are, for those that are not; the first is number 1
+    flaws: tuple[str, ...] = ()  # what each number of `flaw` means, the first being 1
     text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
     parse: Function = field(default_factory=lambda: parse_fields)
     seen: Function = None  # type: ignore[assignment]  # None: the view in words
@@ -200,15 +167,18 @@ class Game:
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     onlookers: bool = False  # whether `seen` and `news` know ONLOOKER; if not, it sees nothing
     options: Options = field(default_factory=Options)
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # option sets that the contract tries beside the defaults and the presets; None: for each option
+    # its least and its largest value, and all its words
+    tried: Sequence[Mapping[str, object]] | None = None
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
     players: Mapping[str, Function | Planned] = field(default_factory=dict)
     next_round: Function | None = None  # match play in rounds, see arena.match
     open_spiel: Function | None = None  # options -> the text that loads the same game there
     score_range: tuple[float, float] = (-1.0, 1.0)
     zero_sum: bool = True
-    perfect_recall: bool = False  # whether the view tells all that the seat ever saw
-
+    perfect_recall: bool = False  # whether the view shows all that the seat ever saw
+    deduces: bool = True  # whether `redeal` heeds what follows from the moves others could make
     viewed: str = DEFAULT_VIEW  # which of its views the game is seen through
 
     sizes: Shape = field(init=False, repr=False)
@@ -222,7 +192,7 @@ class Game:
         if self.text is None or getattr(self.text, "func", None) is fields_text:
             object.__setattr__(self, "text", functools.partial(fields_text, self.fresh))
         if self.seen is None or getattr(self.seen, "func", None) is view_text:
-            object.__setattr__(self, "seen", functools.partial(view_text, sizes.view))
+            object.__setattr__(self, "seen", functools.partial(view_text, self))
         if self.news is None or getattr(self.news, "func", None) is public_news:
             object.__setattr__(self, "news", functools.partial(public_news, self))
         _register(self)
@@ -240,7 +210,7 @@ class Game:
         """This game as networks see it that read another of its views."""
         return self if view == self.viewed else dataclasses.replace(self, viewed=view)
 
-    def bind(self, **options: Any) -> Game:
+    def bind(self, **options: object) -> Game:
         """This game under other options; texts such as "4,5" are read."""
         if (preset := options.pop("preset", None)) is not None:
             if not isinstance(preset, str) or preset not in self.presets:
@@ -283,22 +253,17 @@ class Game:
         return self.sizes.max_legal
 
     @property
-    def state(self) -> np.dtype[Any]:
+    def state(self) -> RecordType:
         return self.sizes.state
 
     @property
-    def views(self) -> Mapping[str, np.dtype[Any]]:
+    def views(self) -> Mapping[str, RecordType]:
         """The layouts of all views, by name."""
         return self.sizes.views
 
     @property
-    def view(self) -> np.dtype[Any]:
+    def view(self) -> RecordType:
         return self.views[self.viewed]
-
-    def observer(self, view: np.dtype[Any]) -> Function:
-        """The rule that writes a view of this layout."""
-        name = next(name for name, layout in self.views.items() if layout == view)
-        return self.observers.get(name, self.observe)
 
     @property
     def view_size(self) -> int:
@@ -322,8 +287,8 @@ class Game:
     @functools.cached_property
     def fingerprint(self) -> str:
         """Sixteen hexadecimal digits of `describe`."""
-        told = json.dumps(self.describe(), sort_keys=True).encode()
-        return hashlib.sha256(told).hexdigest()[:16]
+        description = json.dumps(self.describe(), sort_keys=True)
+        return hashlib.sha256(description.encode()).hexdigest()[:16]
 
     # one state at a time, for tables and tests; `batch` is for many
 
@@ -369,10 +334,10 @@ class Game:
         self.score(s, out)
         return [float(x) for x in out]
 
-    def look(self, s: State, seat: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def look(self, s: State, seat: int) -> NDArray[np.float32]:
         """What one seat sees, as the numbers a network would get. [view_size]"""
         view = np.zeros(1, self.view)
-        observe(s, self.seat(seat), view[0])
+        self.observers.get(self.viewed, self.observe)(s, self.seat(seat), view[0])
         return view.view(np.float32).reshape(-1)
 
     def sight_text(self, s: State, seat: int) -> str:
@@ -392,7 +357,7 @@ class Game:
         return int(seat)
 
     def read(self, text: str) -> State:
-        """The position that `text` tells: the inverse of `text`."""
+        """The position in this notation: the inverse of `text`."""
         s = self.fresh()
         self.parse(s, checked_text(text))
         if wrong := self.wrong_with(s):
@@ -415,9 +380,9 @@ class Game:
         """The legal action that `text` names, in any case and with any blanks."""
         if self.parse_action is not None:
             return int(self.parse_action(s, checked_text(text)))
-        told = squeezed(checked_text(text))
+        typed = squeezed(checked_text(text))
         for action in self.moves(s):
-            if squeezed(self.action_text(s, action)) == told:
+            if squeezed(self.action_text(s, action)) == typed:
                 return action
         raise NotationError(f"{text!r} is not an action here; there are: {self.choices(s)}")
 
@@ -426,29 +391,18 @@ class Game:
         return ", ".join(self.action_text(s, a) for a in self.moves(s))
 
 
-def checked_text(text: str) -> str:
-    """`text` itself, once it is known to be one."""
-    if not isinstance(text, str):
-        raise NotationError(f"a position or an action is told by a text, not by {shown(text)}")
-    return text
-
-
-def squeezed(text: str) -> str:
-    """Lower case, no blanks: how input of people is compared."""
-    return "".join(text.lower().split())
-
-
 # The names, overloaded by record type ----------------------------------------------------------
 
-_GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
-_PLAYERS: dict[Any, Function | Planned] = {}  # likewise, by the dtype of a player's token
+_GAMES: dict[Kind, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
+_OBSERVERS: dict[tuple[Kind, Kind], Function] = {}  # likewise, by the types of a record and a view
+_PLAYERS: dict[Kind, Function | Planned] = {}  # likewise, by the dtype of a player's token
 _RULES: dict[str, dict[str, Function]] = {}  # by a record's name: the rules that it is played by
 _OVERLOADED: list[str] = []  # the names of these rules
 
 
 def _register(game: Game) -> None:
     """Make a game's rules those of its record. Kernels know a game by its record alone."""
-    tag = _tag(game.state).rsplit("_", 2)[0]  # without the sizes
+    tag = tag_of(game.state).rsplit("_", 2)[0]  # without the sizes
     rules = {name: getattr(game, name) for name in _OVERLOADED}
     first = _RULES.setdefault(tag, rules)
     if different := [name for name in rules if rules[name] is not first[name]]:
@@ -458,6 +412,10 @@ def _register(game: Game) -> None:
         )
     for name, choose_ in {"random": at_random, **game.players}.items():
         _register_player(game, name, choose_)
+    for name, layout_ in game.views.items():
+        observer = game.observers.get(name, game.observe)
+        _OBSERVERS[game.state, layout_] = observer
+        _OBSERVERS[from_dtype(game.state), from_dtype(layout_)] = observer
     _GAMES[game.state] = _GAMES[from_dtype(game.state)] = game
 
 
@@ -469,23 +427,23 @@ def _register_player(game: Game, name: str, choose_: Function | Planned) -> None
     _PLAYERS[from_dtype(token_type)] = choose_
 
 
-def game_of(s: Any) -> Game:
+def game_of(s: State) -> Game:
     """The game that a record, or the numba type of one, belongs to."""
     return _GAMES[getattr(s, "dtype", s)]
 
 
 def token(game: Game, player: str) -> State:
     """A record whose type says which compiled player is meant; its plan, where it has one."""
-    who, tag = game.players.get(player), _tag(game.state)
+    who, tag = game.players.get(player), tag_of(game.state)
     fields = [(f"{player}_of_{tag}", np.int64)]
     if isinstance(who, Planned):
         plan = who.plan.dtype
         fields = [(f"{who.follow.__name__}_of_{tag}", np.int64)]
         fields += [(name, plan[name]) for name in plan.names or ()]
-    made = np.zeros(1, np.dtype((np.record, fields)))
+    tokens = np.zeros(1, np.dtype((np.record, fields)))
     if isinstance(who, Planned):
-        made[0] = (0, *who.plan)
-    return made[0]
+        tokens[0] = (0, *who.plan)
+    return tokens[0]
 
 
 def overloaded(stub: Function) -> Function:
@@ -525,17 +483,17 @@ def turn(s: State) -> int:
 
 
 @overloaded
-def odds(s: State, out: Any) -> None:
+def odds(s: State, out: NDArray[np.float64]) -> None:
     """At CHANCE: the probability of every outcome. out: float64 [num_outcomes]"""
 
 
 @overloaded
-def roll(s: State, rng: Any) -> int:
+def roll(s: State, rng: Stream) -> int:
     """At CHANCE: draw one outcome, play it and return it."""
 
 
 @overloaded
-def actions(s: State, out: Any) -> int:
+def actions(s: State, out: NDArray[np.int16]) -> int:
     """Write the legal actions in ascending order and return how many. out: int16 [max_legal]"""
 
 
@@ -545,12 +503,12 @@ def play(s: State, action: int) -> None:
 
 
 @overloaded
-def score(s: State, out: Any) -> None:
+def score(s: State, out: NDArray[np.float32]) -> None:
     """At OVER: what each seat got. out: float32 [seats]"""
 
 
 @overloaded
-def margin(s: State, out: Any) -> None:
+def margin(s: State, out: NDArray[np.float32]) -> None:
     """At OVER: by how much each seat won, in card points or the like. out: float32 [seats]"""
 
 
@@ -559,7 +517,7 @@ def observe(s: State, seat: int, view: View) -> None:
 
     A game with several views has a rule for the type of each.
     """
-    game_of(s).observer(view.dtype)(s, seat, view)
+    _OBSERVERS[s.dtype, view.dtype](s, seat, view)
 
 
 _OVERLOADED.append("observe")
@@ -567,11 +525,9 @@ _OVERLOADED.append("observe")
 
 @overload(observe)
 def _observe(s, seat, view):
-    if s not in _GAMES:
+    if (s, view) not in _OBSERVERS:
         return None
-    game = _GAMES[s]
-    layouts = {from_dtype(layout): layout for layout in game.views.values()}
-    function = game.observer(layouts[view])
+    function = _OBSERVERS[s, view]
 
     def observe_of_a_record(s, seat, view):
         return function(s, seat, view)
@@ -580,7 +536,7 @@ def _observe(s, seat, view):
 
 
 @overloaded
-def redeal(s: State, seat: int, rng: Any) -> None:
+def redeal(s: State, seat: int, rng: Stream) -> None:
     """Replace what the seat cannot know by something equally possible."""
 
 
@@ -603,7 +559,7 @@ def label(s: State, action: int) -> int:
     """What everybody sees of an action: its name independent of the hidden deal."""
 
 
-def choose(who: State, s: State, seat: int, rng: Any) -> int:
+def choose(who: State, s: State, seat: int, rng: Stream) -> int:
     """The action of the compiled player that the token `who` stands for."""
     function = _PLAYERS[who.dtype]
     if isinstance(function, Planned):
@@ -635,41 +591,12 @@ def _is_random(who):
     return lambda who: answer
 
 
-# Room for lists inside compiled code ------------------------------------------------------------
+# Players and chance that every game has ---------------------------------------------------------
 
 
-def room(kind: Any, size_of: Callable[[Game], int]) -> Any:
-    """A function of a record that gives an empty list on the stack, as long as its game needs.
-
-    The length is part of the record's type, so a GPU thread can have the list in its own memory. It
-    is an intrinsic because numba lets no function return an array of its own on a GPU.
-    """
-    if numba.config.DISABLE_JIT:
-        return lambda s: np.empty(size_of(game_of(s)), kind)
-    listed = nbtypes.Array(from_dtype(np.dtype(kind)), 1, "C")
-
-    @intrinsic
-    def on_the_stack(typing_context, s):
-        size = size_of(game_of(s))
-
-        def generate(context, builder, signature, args):
-            item = context.get_value_type(listed.dtype)
-            data = cgutils.alloca_once(builder, item, size=context.get_constant(nbtypes.intp, size))
-            array = context.make_array(listed)(context, builder)
-            width = context.get_abi_sizeof(item)
-            context.populate_array(
-                array,
-                data=data,
-                shape=[context.get_constant(nbtypes.intp, size)],
-                strides=[context.get_constant(nbtypes.intp, width)],
-                itemsize=context.get_constant(nbtypes.intp, width),
-                meminfo=None,
-            )
-            return array._getvalue()
-
-        return listed(s), generate
-
-    return on_the_stack
+def room(kind: DTypeLike, size_of: Callable[[Game], int]) -> Function:
+    """A function of a record that gives an empty list, as long as the record's game needs."""
+    return stack_list(kind, lambda s: size_of(game_of(s)))
 
 
 room_for_actions = room(np.int16, lambda game: game.max_legal)
@@ -685,84 +612,9 @@ def at_random(s, seat, rng):
 
 @rule
 def roll_by_odds(s, rng):
-    """Chance as `odds` tells it: what a game gets that does not write its own `roll`."""
+    """Draw by `odds`: the `roll` of games that do not write their own."""
     chances = room_for_odds(s)
     odds(s, chances)
     outcome = pick(rng, chances)
     play(s, outcome)
     return outcome
-
-
-# Notation that every game has -------------------------------------------------------------------
-
-LONG = 16  # numbers of a field
-
-
-def fields_text(start: Callable[[], State], s: State) -> str:
-    """A position as its fields that are not as at the start: "card=0,2 length=1"; or "start".
-
-    Of a long field the zeros at its end are left out.
-    """
-    told, fresh = [], start()
-    for name in told_fields(s):
-        values = np.asarray(s[name]).reshape(-1)
-        if not np.array_equal(values, np.asarray(fresh[name]).reshape(-1)):
-            if len(values) > LONG:
-                values = values[: 1 + max(np.flatnonzero(values), default=0)]
-            told.append(f"{name}={','.join(str(v) for v in values)}")
-    return " ".join(told) or "start"
-
-
-def parse_fields(s: State, text: str) -> None:
-    """The inverse of `fields_text`; a field left out stays as it was."""
-    fields = {name.lower(): name for name in told_fields(s)}
-    parts = text.lower().replace(" =", "=").replace("= ", "=").replace(", ", ",").split()
-    for part in parts if parts != ["start"] else ():
-        told, _, values = part.partition("=")
-        if told not in fields:
-            has = ", ".join(fields)
-            raise NotationError(f"{part!r}: there is no field {told!r}; there are {has}")
-        s[fields[told]] = _numbers(part, values, s.dtype[fields[told]])
-
-
-def public_news(game: Game, s: State, seat: int, move: int) -> str:
-    """What a seat hears when a move happens at `s`, unless the game says otherwise.
-
-    Actions are public. Outcomes of chance are, too, where nothing is hidden; elsewhere nobody hears
-    of them, for a card that is drawn is mostly a secret, and its owner sees it in hand.
-    """
-    if game.turn(s) == CHANCE and game.redeal is not nothing_hidden:
-        return ""
-    return str(game.action_text(s, move))
-
-
-def _numbers(part: str, values: str, field: np.dtype[Any]) -> Any:
-    size = int(np.prod(field.shape))
-    try:
-        given = np.array(values.split(","), field.base)
-        if LONG < size > len(given):
-            given = np.pad(given, (0, size - len(given)))
-        return given.reshape(field.shape)
-    except (ValueError, OverflowError):
-        told = f"{field.base} {list(field.shape)}"
-        raise NotationError(f"{part!r}: that is not {told}") from None
-
-
-def told_fields(s: State) -> Sequence[str]:
-    """The fields of a record that the game wrote, without the house's own."""
-    return [n for n in s.dtype.names or () if n != "tail" and not n.startswith("tag_")]
-
-
-def view_text(layout: np.dtype[Any], s: State, seat: int) -> str:
-    """The table as one seat sees it, in words: the parts of its view that are not zero."""
-    view = np.zeros(1, layout)
-    observe(s, seat, view[0])
-    lines = []
-    for name in view.dtype.names or ():
-        values = view[name][0]
-        where = [",".join(map(str, at)) for at in np.argwhere(values)]
-        told = [
-            w if v == 1 else f"{w}:{v:g}" for w, v in zip(where, values[values != 0], strict=True)
-        ]
-        lines.append(f"{name}: {' '.join(told) or '-'}")
-    return "\n".join(lines)

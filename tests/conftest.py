@@ -14,8 +14,7 @@ ORACLES = Path(os.environ.get("KIBITZ_ORACLES") or HERE / "oracles")
 COIN = HERE / "games" / "coin.py"
 PARTNERS = HERE / "games" / "partners.py"
 
-# Games are loaded by path, as a user would.
-collect_ignore = ["games", "contract/faults"]
+collect_ignore = ["games", "contract/faults"]  # games are loaded by path, as a user would
 collect_ignore_glob = ["fuzz_*.py"]  # modules of the fuzz worker, which sets their folder
 
 

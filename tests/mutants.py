@@ -815,6 +815,74 @@ DOORS = [
     ),
 ]
 
+FAULT = "contract/test_faults.py::test_a_fault_is_named_within_seconds_and_nobody_waits_in_silence"
+
+CONTRACT = [
+    mutant(
+        "what a seat knows may return to what it was",
+        "contract/history.py",
+        "            if before is not s:",
+        "            if before is None:",
+        f"{FAULT}[play_goes_in_circles]",
+    ),
+    mutant(
+        "a re-deal may contradict what was heard",
+        "contract/history.py",
+        "if t.tobytes() not in worlds and _names(trial, t) not in named:",
+        "if not worlds:",
+        f"{FAULT}[redeal_against_public_knowledge]",
+    ),
+    mutant(
+        "half a re-deal is enough",
+        "contract/hidden.py",
+        "        _check_every_secret(trial, seat, changed)\n",
+        "",
+        f"{FAULT}[redeal_does_half]",
+    ),
+    mutant(
+        "nobody ends a rule that does not return",
+        "contract/watch.py",
+        "if call and seconds > PATIENCE:",
+        "if call and seconds > 1000 * PATIENCE:",
+        f"{FAULT}[a_rule_never_ends]",
+    ),
+    mutant(
+        "lists in rules are not read",
+        "contract/sources.py",
+        '    ast.List: "a list",\n',
+        "",
+        f"{FAULT}[list_in_a_rule]",
+    ),
+    mutant(
+        "an error is told with the last line of any file",
+        "contract/sources.py",
+        "    ours = [line for line in lines if is_of_a_game(line[0])]",
+        "    ours = lines",
+        f"{FAULT}[typo_in_a_field]",
+    ),
+    mutant(
+        "only the default options are tried",
+        "contract/cases.py",
+        "    return [{}, *presets, *(edges(game.options) if game.tried is None else game.tried)]",
+        "    return [{}]",
+        f"{FAULT}[wrong_with_other_options]",
+    ),
+    mutant(
+        "nobody hears what a check is waiting for",
+        "cli/contract.py",
+        "SILENCE = 2.0",
+        "SILENCE = 200.0",
+        f"{FAULT}[a_rule_never_ends]",
+    ),
+    mutant(
+        "a quick check says that promises are kept, without saying how little was tried",
+        "cli/contract.py",
+        'f" so far, in {QUICK_GAMES} games" if quick else',
+        '"" if quick else',
+        "contract/test_faults.py::test_a_quick_check_never_says_that_all_promises_are_kept",
+    ),
+]
+
 MUTANTS = [
     *CHANCE,
     *BORDER,
@@ -825,6 +893,7 @@ MUTANTS = [
     *BEASTY_BAR,
     *DOMINION,
     *DOORS,
+    *CONTRACT,
 ]
 
 

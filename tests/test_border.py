@@ -165,10 +165,10 @@ def test_an_option_of_another_type_is_refused(value):
 
 
 @pytest.mark.parametrize("text", [None, 1, b"jq", slice(3)])
-def test_a_position_is_told_by_a_text(text):
-    with pytest.raises(GameError, match="is told by a text"):
+def test_a_position_is_a_text(text):
+    with pytest.raises(GameError, match="is a text, not"):
         GAME.read(text)
-    with pytest.raises(GameError, match="is told by a text"):
+    with pytest.raises(GameError, match="is a text, not"):
         load("liars_dice").read_action(load("liars_dice").fresh(), text)
 
 

@@ -64,20 +64,22 @@ def compare(game):
         both("redeal", lambda batch: batch.redeal(seats, streams(1, "search", SIZE)))
 
 
-def search(game, how):
+def search(game, evaluator, root):
     """Trees that grow twice from the same streams, so that nothing is left of the first time."""
     from kibitz.chance import streams
     from kibitz.search.mcts import Search, Settings
 
     tables = batches.Batch(game, SIZE, seed=2)
     tables.settle()
-    found = []
+    settings = Settings(simulations=12, root=root)
+    runs = []
     for device in ("cpu", "cuda"):
-        trees = Search(game, SIZE, Settings(simulations=12), evaluator=how, device=device)
+        trees = Search(game, SIZE, settings, evaluator=evaluator, device=device)
         for _ in range(2):
-            told = trees.run(tables.states.copy(), streams(1, "search", SIZE))
-            found.append((told.visits.tolist(), told.values.tolist(), told.best.tolist()))
-    assert found[0][0][0] and found.count(found[0]) == len(found), (game.name, how)
+            found = trees.run(tables.states.copy(), streams(1, "search", SIZE))
+            lines = trees.lines(SIZE - 1)
+            runs.append((found.visits.tolist(), found.values.tolist(), found.best.tolist(), lines))
+    assert runs[0][0][0] and runs.count(runs[0]) == len(runs), (game.name, evaluator, root)
 
 
 def refuse(game):
@@ -104,9 +106,9 @@ if __name__ == "__main__":
     for name in (*games.names(), COIN):
         compare(games.load(name))
         print(Path(name).stem, flush=True)
-    for how in ("rollout", "uniform"):
-        search(games.load("kuhn"), how)
-        search(games.load("liars_dice", dice=(1, 1), sides=3), how)
+    for evaluator, root in (("rollout", "puct"), ("uniform", "puct"), ("uniform", "gumbel")):
+        search(games.load("kuhn"), evaluator, root)
+        search(games.load("liars_dice", dice=(1, 1), sides=3), evaluator, root)
     print("searched")
     refuse(games.load("kuhn"))
     print("refused")

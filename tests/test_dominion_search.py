@@ -129,6 +129,23 @@ def test_a_deck_whose_order_is_known_moves_the_search():
     assert good.values.tobytes() != bad.values.tobytes()
 
 
+def test_a_line_discards_cards_that_the_other_seat_may_hold():
+    """The other hand of five is hidden in ten cards: truly the worst five, or the best."""
+    lines = []
+    for hand, deck in (
+        ("3 Copper, 2 Estate", "3 Gold, 2 Silver"),
+        ("3 Gold, 2 Silver", "3 Copper, 2 Estate"),
+    ):
+        table = Table("Militia, 4 Copper", others=({"hand": hand, "deck": deck},))
+        settings = Settings(simulations=300)
+        trees = Search(GAME, 1, settings, evaluator=NetEvaluator(net()), threads=1)
+        trees.run(array(table.s), streams(1, "search", 1))
+        lines.append(trees.lines())
+    assert lines[0] == lines[1]
+    militia = next(line for line in lines[0] if "Militia" in line[0].text)
+    assert [step.seat for step in militia[:2]] == [0, 1]
+
+
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
 def test_what_is_hidden_does_not_move_the_search(root):
     states = wandered(16, plies=60)

@@ -237,7 +237,7 @@ def test_a_game_without_climbing_bids_is_refused():
 
 
 def test_who_does_not_tell_its_odds_is_refused():
-    with pytest.raises(PlayerError, match="does not tell how likely"):
+    with pytest.raises(PlayerError, match="cannot say how likely"):
         local_response(SMALL, player("mcts:sims=10", SMALL))
     assert policy_of(player("random", SMALL)) is uniform
 

@@ -44,7 +44,7 @@ def without_linux(work: str, *words: str) -> subprocess.CompletedProcess[str]:
             "100",
         ),
         (
-            "from kibitz.batch import GameError, zeros\n"
+            "from kibitz.devices import GameError, zeros\n"
             "try: zeros(1 << 62, float)\n"
             "except GameError as error: print(error)",
             "too much here; ask for less",

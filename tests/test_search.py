@@ -1,5 +1,6 @@
 """Tree search: known answers, trees that keep to themselves, and nothing peeked at."""
 
+import dataclasses
 import functools
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.players import PlayerError, player
 from kibitz.search import gumbel
+from kibitz.search.lines import imagined, sees_chance
 from kibitz.search.mcts import Found, Search, Settings, gamma, sampled
 
 RACE = Path(__file__).parent / "games" / "race.py"
@@ -62,10 +64,10 @@ def wandered(game, size, seed=5, plies=2):
     return batch.states[batch.turns() >= 0][:size].copy()
 
 
-def search(game, states, settings=None, *, seed=1, first=0, **how):
+def search(game, states, settings=None, *, seed=1, first=0, **options):
     """One search by trees number `first` and on."""
     rngs = streams(seed, "search", len(states), first)
-    return Search(game, len(states), settings, **how).run(states, rngs)
+    return Search(game, len(states), settings, **options).run(states, rngs)
 
 
 # Known answers ---------------------------------------------------------------------------------
@@ -103,7 +105,7 @@ def race_values(mine, theirs):
 def solved(race):
     """A long search of every position of the race, and what it should have found."""
     every = [(mine, theirs, who) for mine in range(8) for theirs in range(8) for who in (0, 1)]
-    settings = Settings(simulations=20_000, explore=1.0, edges_each=1)
+    settings = Settings(simulations=20_000, explore=1.0, edges_per_simulation=1)
     states = positions(race, *(at(*each) for each in every))
     truth = np.array([race_values(mine, theirs) for mine, theirs, _ in every])
     return search(race, states, settings, evaluator="uniform"), truth
@@ -286,9 +288,26 @@ def test_an_action_not_visited_gets_the_mixed_value():
 def test_the_improved_policy_is_the_prior_tilted_by_the_values():
     """(50 + 3) * 0.2 = 10.6, so 0.1 more is worth a factor of e^1.06."""
     values = np.array([[0.1, 0.0, 0.0, 0.0]])
-    policy = gumbel.improved(VISITS, values, PRIORS, LEGAL)[0]
+    weight = gumbel.value_weight(VISITS, c_visit=50.0, c_scale=0.2)
+    policy = gumbel.improved(values, PRIORS, LEGAL, weight)[0]
     weights = np.array([0.25 * np.exp(1.06), 0.25, 0.5, 0.0])
     assert policy == pytest.approx(weights / weights.sum())
+
+
+def test_a_larger_c_scale_trusts_the_values_more(race):
+    states = positions(race, at(6, 7))
+    shy, bold = (
+        search(race, states, Settings(simulations=50, root="gumbel", c_scale=c_scale))
+        for c_scale in (0.01, 1.0)
+    )
+    assert shy.policy[0, WALK] < 0.8 < bold.policy[0, WALK]
+
+
+@pytest.mark.parametrize("name", ["c_visit", "c_scale"])
+@pytest.mark.parametrize("number", [0, 0.0, -1.0, float("nan"), "2"])
+def test_the_weights_of_a_value_are_above_zero(name, number):
+    with pytest.raises(GameError, match=name):
+        Settings(**{name: number})
 
 
 @pytest.fixture(scope="module")
@@ -403,7 +422,7 @@ def test_a_tree_is_new_unless_asked(race):
 def test_a_full_tree_goes_on_without_growing(liars):
     """One edge a simulation is far too few where a node has twenty."""
     states = np.repeat(positions(liars, "2,3 / 1,4"), 16)
-    trees = Search(liars, 16, Settings(simulations=500, edges_each=1))
+    trees = Search(liars, 16, Settings(simulations=500, edges_per_simulation=1))
     found = trees.run(states, streams(1, "search", 16))
     assert (trees.forest.trees["unstored"] > 0).all()
     assert (found.visits.sum(1) == 499).all()
@@ -411,9 +430,134 @@ def test_a_full_tree_goes_on_without_growing(liars):
 
 def test_a_search_stops_when_its_time_is_up(race):
     limit = 1_000_000
-    settings = Settings(simulations=limit, seconds=0.05, edges_each=1)
+    settings = Settings(simulations=limit, seconds=0.05, edges_per_simulation=1)
     found = search(race, positions(race, at(0, 0)), settings)
     assert 1 <= found.simulations[0] < limit
+
+
+# A search in parts -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("evaluator", ["rollout", "uniform", "network"])
+def test_parts_make_the_trees_of_one_run(liars, way, evaluator):
+    if evaluator == "network":
+        evaluator = Oracle(np.linspace(-1, 1, liars.num_actions), [0.25, -0.25])
+    states = wandered(liars, 16)
+    whole = search(liars, states, way, evaluator=evaluator)
+    trees = Search(liars, 16, way, evaluator=evaluator)
+    first = trees.run(states, streams(1, "search", 16), simulations=13)
+    trees.more(1)
+    last = trees.more(46)
+    assert (first.simulations == 13).all() and (last.simulations == 60).all()
+    for field in dataclasses.fields(Found):
+        ours, theirs = (getattr(found, field.name) for found in (last, whole))
+        assert ours.tobytes() == theirs.tobytes(), field.name
+
+
+def test_a_search_goes_on_from_its_roots_when_the_tables_have_moved(liars):
+    states, settings = wandered(liars, 16), Settings(simulations=60)
+    whole = search(liars, states, settings)
+    trees = Search(liars, 16, settings)
+    trees.run(states, streams(1, "search", 16), simulations=30)
+    states[:] = states[::-1].copy()
+    assert trees.more(30).visits.tobytes() == whole.visits.tobytes()
+
+
+def test_a_search_can_go_on_when_its_trees_are_full(liars):
+    trees = Search(liars, 1, Settings(simulations=20))
+    trees.run(wandered(liars, 1), streams(1, "search", 1))
+    assert trees.more(200).visits.sum() == 219
+
+
+def test_a_gumbel_search_does_not_go_on_beyond_its_plan(liars):
+    trees = Search(liars, 1, Settings(simulations=20, root="gumbel"))
+    trees.run(wandered(liars, 1), streams(1, "search", 1), simulations=15)
+    with pytest.raises(GameError, match="planned for 20 simulations, and 15 are done"):
+        trees.more(6)
+
+
+def test_nothing_goes_on_that_has_not_begun(liars):
+    with pytest.raises(GameError, match="run one first"):
+        Search(liars, 1).more(10)
+
+
+def test_a_run_makes_no_more_simulations_than_its_trees_are_for(liars):
+    with pytest.raises(GameError, match="simulations of a run"):
+        Search(liars, 1, Settings(simulations=20)).run(
+            wandered(liars, 1), streams(1, "search", 1), simulations=21
+        )
+
+
+# Lines -----------------------------------------------------------------------------------------
+
+
+def lines_of(game, states, simulations=400, **wanted):
+    """The lines of every tree."""
+    trees = Search(game, len(states), Settings(simulations=simulations))
+    trees.run(states, streams(1, "search", len(states)))
+    return [trees.lines(tree, **wanted) for tree in range(len(states))]
+
+
+def test_the_lines_of_an_open_game_are_played_to_its_end():
+    """Of three stones one takes all; who takes fewer loses the rest."""
+    nim = games.load(Path(__file__).parent / "games" / "nim.py")
+    (lines,) = lines_of(nim, positions(nim, "stones=3"))
+    steps = [[(step.seat, step.text) for step in line] for line in lines]
+    assert steps[0] == [(0, "takes 3")]
+    assert sorted(steps[1:]) == [
+        [(0, "takes 1"), (1, "takes 2")],
+        [(0, "takes 2"), (1, "takes 1")],
+    ]
+    assert lines[0][0].value == 1.0 and lines[1][0].value < -0.5
+    assert lines[0][0].visits > lines[1][0].visits >= lines[1][1].visits > 0
+
+
+def test_lines_are_as_many_and_as_long_as_asked():
+    nim = games.load(Path(__file__).parent / "games" / "nim.py")
+    (lines,) = lines_of(nim, positions(nim, "stones=7"), count=2, depth=3)
+    assert [len(line) for line in lines] == [3, 3]
+
+
+def test_a_line_ends_where_the_seat_sees_a_throw(race):
+    (lines,) = lines_of(race, positions(race, at(0, 0)))
+    assert [len(line) for line in lines] == [1, 1]
+
+
+def test_a_seat_sees_the_card_that_it_is_dealt_and_no_other(kuhn):
+    s = kuhn.fresh()
+    assert sees_chance(kuhn, s, 0)
+    kuhn.play(s, 1)
+    assert not sees_chance(kuhn, s, 0) and sees_chance(kuhn, s, 1)
+
+
+def test_a_line_goes_on_through_decisions_over_a_hidden_card(kuhn):
+    """Seat 0 passes with a jack, seat 1 bets with whatever is better, and seat 0 gives up."""
+    (lines,) = lines_of(kuhn, positions(kuhn, "jk"), simulations=2000)
+    steps = [(step.seat, step.action) for step in lines[0]]
+    assert steps == [(0, PASS), (1, BET), (0, PASS)]
+
+
+def test_lines_are_played_at_tables_with_any_hidden_card(kuhn):
+    tables = [imagined(kuhn, kuhn.read(deal), 0) for deal in ("jq", "jk")]
+    cards = [[int(s.card[1]) for s, _ in alike] for alike in tables]
+    assert cards[0] == cards[1] and set(cards[0]) == {1, 2}
+
+
+@pytest.mark.parametrize("name", ["kuhn", "liars", "beasty_bar"])
+def test_lines_show_nothing_hidden(request, name):
+    """Re-deal what the searching seat cannot know: its lines must not change by a word."""
+    game = games.load(name) if name == "beasty_bar" else request.getfixturevalue(name)
+    states = wandered(game, 16, plies=0 if name == "kuhn" else 3)
+    others = Batch.of(game, states.copy(), streams(4, "table", 16))
+    others.redeal(others.turns(), streams(4, "player", 16))
+    assert (others.states != states).sum() > 4  # something was hidden
+    ours, theirs = (lines_of(game, each, 100) for each in (states, others.states))
+    assert ours == theirs and all(ours)
+
+
+def test_there_are_no_lines_before_a_search(liars):
+    with pytest.raises(GameError, match="run one first"):
+        Search(liars, 1).lines()
 
 
 # Moves out of a search -------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import Batch, lanes
+from ..batch import Batch
 from ..chance import streams
+from ..devices import lanes
 from ..game import Game, GameError
 from ..games import load
 from ..search.mcts import Search, Settings

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import Batch, lanes
+from ..batch import Batch
 from ..chance import streams
+from ..devices import lanes
 from ..game import Game, token
 from ..games import load
 from .timing import REPEATS, SECONDS, best_of, seconds

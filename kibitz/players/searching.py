@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from ..chance import Streams
 from ..game import Game
-from ..search.mcts import Found, Search, Settings
-from .sight import Player, PlayerError, Sight
+from ..search.mcts import Evaluator, Found, Search, Settings
+from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
 FIRST_PART = 16  # simulations before an analysis is shown for the first time
+LARGEST_PART = 100_000
 SECONDS_PER_PART = 0.2
-LONGEST_ANALYSIS = 200_000  # simulations: room for them is made at once
+ROOM = 200_000  # simulations that a tree grows by where a clock ends an analysis
 
 
 class TreeSearch:
@@ -32,7 +33,7 @@ class TreeSearch:
         self,
         game: Game,
         settings: Settings,
-        evaluator: Any,
+        evaluator: Literal["rollout", "uniform"] | Evaluator,
         name: str,
         *,
         device: str = "cpu",
@@ -48,7 +49,7 @@ class TreeSearch:
     @property
     def identity(self) -> str:
         if isinstance(self.evaluator, str):
-            evaluator = self.evaluator  # answers to the bit the same on every device
+            evaluator: str = self.evaluator  # answers to the bit the same on every device
         elif self.weights:
             evaluator = f"net {self.weights}"
         else:
@@ -56,7 +57,7 @@ class TreeSearch:
         settings = json.dumps(asdict(self.settings), sort_keys=True)
         return f"tree search {settings} {evaluator}"
 
-    def choose(self, sight: Sight) -> Any:
+    def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
         chosen = legal[:, 0].astype(np.int64)
         open_ = np.flatnonzero(counts > 1)  # where there is a choice
@@ -68,11 +69,14 @@ class TreeSearch:
             sight.rngs[part] = rngs
         return chosen
 
-    def think(self, states: Any, rngs: Any) -> Found:
+    def think(self, states: States, rngs: Streams) -> Found:
         """The whole search, for who wants to see more than the move; `rngs` move on."""
-        size, given = self._room(len(states)), {"evaluator": self.evaluator, "device": self.device}
+        size = self._room(len(states))
         if size not in self._searches:
-            self._searches = {size: Search(self.game, size, self.settings, **given)}
+            fresh = Search(
+                self.game, size, self.settings, evaluator=self.evaluator, device=self.device
+            )
+            self._searches = {size: fresh}
         search, again = self._searches[size], np.arange(size) % len(states)
         found = search.run(states[again], rngs[again]).first(len(states))
         rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
@@ -80,30 +84,32 @@ class TreeSearch:
 
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         """Searches in parts, so that somebody can watch; Ctrl-C ends it with what there is."""
-        search, most = self._analysis(inquiry.seconds is not None)
-        began, part = time.monotonic(), most if search.settings.root == "gumbel" else FIRST_PART
-        done = min(part, most)
+        search, part = self._analysis(inquiry.seconds)
+        most = search.settings.simulations
+        began, done = time.monotonic(), min(part, most)
         found = search.run(sight.imagine(), sight.rngs.copy(), simulations=done)
         thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
         try:
-            while done < most and thought.seconds < (inquiry.seconds or math.inf):
+            while done < most if inquiry.seconds is None else thought.seconds < inquiry.seconds:
                 inquiry.watch(thought)
-                began_part, count = time.monotonic(), min(part, most - done)
+                began_part = time.monotonic()
+                count = part if inquiry.seconds is not None else min(part, most - done)
                 found, done = search.more(count), done + count
                 if time.monotonic() - began_part < SECONDS_PER_PART:
-                    part *= 2
+                    part = min(2 * part, LARGEST_PART)
                 thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
         except KeyboardInterrupt:
             pass
         return thought
 
-    def _analysis(self, until_the_clock: bool) -> tuple[Search, int]:
-        """A search of one table, and its simulations: many where a clock ends it."""
+    def _analysis(self, seconds: float | None) -> tuple[Search, int]:
+        """A search of one table, and how many simulations come before it is first shown."""
         settings = replace(self.settings, seconds=None)
-        if until_the_clock and settings.root == "puct":
-            settings = replace(settings, simulations=LONGEST_ANALYSIS)
+        if seconds is not None:  # the clock ends it; Gumbel search would need a number
+            settings = replace(settings, simulations=ROOM, root="puct")
+        part = settings.simulations if settings.root == "gumbel" else FIRST_PART
         search = Search(self.game, 1, settings, evaluator=self.evaluator, device=self.device)
-        return search, settings.simulations
+        return search, part
 
     def _thought(
         self, search: Search, found: Found, sight: Sight, inquiry: Inquiry, seconds: float
@@ -161,4 +167,4 @@ def mcts(
         root=root,  # type: ignore[arg-type]
         seconds=limit(seconds),
     )
-    return TreeSearch(game, settings, evaluator, name, device=device)
+    return TreeSearch(game, settings, evaluator, name, device=device)  # type: ignore[arg-type]

@@ -45,10 +45,11 @@ class Entry:
     def name(self, kind: str, options: dict[str, str]) -> str:
         """The kind with the options that make it another player; of a path only the file."""
         given = {**{key: self.defaults[key] for key in self.always}, **options}
+        order = [*self.defaults, *(key for key in given if key not in self.defaults)]
         parts = [
-            Path(value).name if key == "path" else f"{key}={value}"
-            for key, value in given.items()
-            if key in self.always or self.defaults.get(key) != value
+            Path(given[key]).name if key == "path" else f"{key}={given[key]}"
+            for key in order
+            if key in given and (key in self.always or self.defaults.get(key) != given[key])
         ]
         return f"{kind}:{','.join(parts)}" if parts else kind
 

@@ -9,24 +9,25 @@ that only some deals allow.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 
-from .tree import SCALE, TRUST
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int32]
 
-Array = np.ndarray[Any, Any]
 
+def plan(considered: int, simulations: int) -> Counts:
+    """[k, i]: with k root actions, the visits that the action of simulation i has so far.
 
-def plan(considered: int, simulations: int) -> Array:
-    """[k, i]: with k root actions, the visits that the action of simulation i has so far."""
+    Without an action to consider nothing is planned, and PUCT decides at the root, too.
+    """
     table = np.zeros((considered + 1, max(simulations, 1)), np.int32)
     for k in range(1, considered + 1):
         table[k] = _visits_due(k, simulations)
     return table
 
 
-def _visits_due(considered: int, simulations: int) -> Array:
+def _visits_due(considered: int, simulations: int) -> Counts:
     if considered == 1:
         return np.arange(max(simulations, 1), dtype=np.int32)
     rounds = int(np.ceil(np.log2(considered)))
@@ -41,7 +42,7 @@ def _visits_due(considered: int, simulations: int) -> Array:
     return np.array(due[: max(simulations, 1)], np.int32)
 
 
-def completed(visits: Array, means: Array, priors: Array, root: Array) -> Array:
+def completed(visits: Counts, means: Floats, priors: Floats, root: Floats) -> Floats:
     """Action values with the unvisited filled in: by the mean of the root and the visited ones.
 
     visits, means, priors [trees, actions]; root: the evaluator's value of the root [trees].
@@ -54,11 +55,17 @@ def completed(visits: Array, means: Array, priors: Array, root: Array) -> Array:
     return np.where(seen, means, mixed[:, None])
 
 
-def improved(visits: Array, values: Array, priors: Array, legal: Array) -> Array:
-    """The policy target: the network's policy, tilted by the completed values. [trees, actions]"""
-    most = visits.max(1, keepdims=True)
-    tilt = (TRUST + most) * SCALE * values
-    logits = np.where(legal, np.log(np.maximum(priors, 1e-12)) + tilt, -np.inf)
+def improved(values: Floats, priors: Floats, legal: NDArray[np.bool_], weight: Floats) -> Floats:
+    """The policy target: the network's policy, tilted by the completed values. [trees, actions]
+
+    weight: of a value against a logit, see `value_weight` [trees, 1].
+    """
+    logits = np.where(legal, np.log(np.maximum(priors, 1e-12)) + weight * values, -np.inf)
     logits -= logits.max(1, keepdims=True)
     odds = np.exp(logits)
     return np.asarray(odds / odds.sum(1, keepdims=True))
+
+
+def value_weight(visits: Counts, c_visit: float, c_scale: float) -> Floats:
+    """What a value weighs against a logit: the more, the more the root was visited. [trees, 1]"""
+    return np.asarray((c_visit + visits.max(1, keepdims=True)) * c_scale)

@@ -15,32 +15,34 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..batch import Gpu, as_words, check_memory, check_states, device_named, turns_all
+from ..batch import check_states, turns_all
 from ..chance import STREAM
+from ..devices import Array, Gpu, as_words, check_memory, device_named
 from ..game import Game, GameError
 from ..options import shown, whole_number
 from . import gumbel
+from .lines import GrownTree, Line
 from .tree import (
-    ROLLOUT,
-    SCALE,
-    TRUST,
-    UNIFORM,
     Forest,
+    RootRows,
+    Selection,
     backup_all,
     clear_all,
-    forest_on,
+    empty_forest,
+    empty_rows,
     read_roots_all,
-    select_all,
-    think_all,
     uniforms_all,
     write_priors_all,
 )
+from .walk import ROLLOUT, UNIFORM, Tables, empty_tables, plant_all, select_all, think_all
 
-Array = Any
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 MOST_EDGES = 1 << 10  # for each simulation
 MOST_SIMULATIONS = 1 << 24  # of one tree: its nodes are numbered, and fill a GiB
@@ -68,21 +70,25 @@ class Settings:
     """How to search."""
 
     simulations: int = 200
-    """Simulations a tree."""
+    """Simulations per tree."""
     explore: float = 2.0
     """PUCT's constant: 1 to 4 differ little."""
     root: Literal["puct", "gumbel"] = "puct"
     """Who decides at the root."""
     considered: int = 16
     """Gumbel search: how many root actions are tried."""
+    c_visit: float = 50.0
+    """Gumbel search: a value weighs (c_visit + most visits) * c_scale against the policy."""
+    c_scale: float = 0.2
+    """See `c_visit`."""
     noise: float = 0.0
     """PUCT: the share of Dirichlet noise in the root's priors, for self-play."""
     alpha: float = 0.3
     """How even that noise is: 10 divided by the usual number of actions serves well."""
     seconds: float | None = None
     """Stop after this time, whatever the number of simulations (which then is the most)."""
-    edges_each: int = 8
-    """Room in a tree, in new edges a simulation. A full tree goes on without growing."""
+    edges_per_simulation: int = 8
+    """Room in a tree for new edges. A full tree goes on without growing."""
 
     def __post_init__(self) -> None:
         if isinstance(self.simulations, int) and self.simulations < 1:
@@ -90,13 +96,17 @@ class Settings:
         for name, most in (
             ("simulations", MOST_SIMULATIONS),
             ("considered", MOST_SIMULATIONS),
-            ("edges_each", MOST_EDGES),
+            ("edges_per_simulation", MOST_EDGES),
         ):
             # Python's own: NumPy's small integers overflow when rooms are computed from them.
             number = whole_number(f"{name} of a search", getattr(self, name), 1, most)
             object.__setattr__(self, name, number)
         for name in ("explore", "noise", "alpha"):
             _check_real(name, getattr(self, name))
+        for name in ("c_visit", "c_scale"):
+            _check_real(name, getattr(self, name))
+            if getattr(self, name) == 0:
+                raise GameError(f"{name}=0: {name} is above 0")
         if self.seconds is not None:
             _check_real("seconds", self.seconds)
 
@@ -111,20 +121,20 @@ def _check_real(name: str, value: object) -> None:
 class Found:
     """What a search found, by tree; lists are in the order of the legal actions."""
 
-    actions: Array  # int16 [trees, max_legal]
-    counts: Array  # how many of them [trees]
-    visits: Array  # [trees, max_legal]
-    values: Array  # mean for the seat that thinks; zero where not visited [trees, max_legal]
-    priors: Array  # [trees, max_legal]
-    policy: Array  # what to learn from: visits, or the improved policy of Gumbel search
-    value: Array  # of the root, for the seat that thinks [trees]
-    best: Array  # the action to play [trees]
-    simulations: Array  # [trees]
+    actions: NDArray[np.int16]  # [trees, max_legal]
+    counts: Integers  # how many of them [trees]
+    visits: NDArray[np.int32]  # [trees, max_legal]
+    values: Floats  # mean for the seat that thinks; zero where not visited [trees, max_legal]
+    priors: Floats  # [trees, max_legal]
+    policy: Floats  # what to learn from: visits, or the improved policy of Gumbel search
+    value: Floats  # of the root, for the seat that thinks [trees]
+    best: Integers  # the action to play [trees]
+    simulations: Integers  # [trees]
 
     def first(self, trees: int) -> Found:
         """What was found by the first so many trees."""
-        told = {f.name: getattr(self, f.name)[:trees] for f in dataclasses.fields(self)}
-        return Found(**told)
+        fields = dataclasses.fields(self)
+        return Found(**{field.name: getattr(self, field.name)[:trees] for field in fields})
 
 
 class Search:
@@ -154,48 +164,103 @@ class Search:
         self.game, self.size = game, whole_number("the trees of a search", size, least=1)
         self.settings = settings = settings or Settings()
         self.device = device_named(device, threads)
-        self.forest = forest_on(
-            self.device, game, self.size, settings.simulations, settings.edges_each
+        self.forest = empty_forest(
+            self.device,
+            self.size,
+            game.seats,
+            game.max_legal,
+            settings.simulations,
+            settings.edges_per_simulation,
         )
+        self.tables = empty_tables(self.device, game, self.size)
+        self.selection = self._selection()
         self.evaluator = evaluator
         self.grown = False  # whether the trees hold something to be used again
-        if settings.root == "gumbel":
-            table = gumbel.plan(settings.considered, settings.simulations)
-        else:
-            table = np.full((1, 1), -1, np.int32)
-        self.forest.plan = self.device.put(table)
+        self.root_values: Floats = np.zeros(self.size)  # Gumbel search: what the evaluator says
         self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
 
+    def _selection(self) -> Selection:
+        s = self.settings
+        plan = gumbel.plan(s.considered if s.root == "gumbel" else 0, s.simulations)
+        return Selection(
+            explore=float(s.explore),
+            c_visit=float(s.c_visit),
+            c_scale=float(s.c_scale),
+            noise=self.device.empty((self.size, self.game.max_legal), np.float32),
+            plan=self.device.put(plan),
+        )
+
     def _lanes(self, evaluator: Evaluator) -> list[Lane]:
-        parts = min(self.size, 2 if self.device.name == "cuda" else self.device.threads)
+        parts = min(self.size, 2 if isinstance(self.device, Gpu) else self.device.threads)
         cuts = [self.size * k // parts for k in range(parts + 1)]
         return [Lane(self, evaluator, a, b) for a, b in itertools.pairwise(cuts)]
 
-    def run(self, states: Array, rngs: Array, *, reuse: bool = False) -> Found:
+    def run(
+        self, states: Array, rngs: Array, *, reuse: bool = False, simulations: int | None = None
+    ) -> Found:
         """Think about the seat to move of every table.
 
-        states: positions with a seat to move [size]; rngs: a stream a tree, moved on by the search.
-        reuse: keep what the trees learnt in the last run, for the same seats at later positions.
+        states: positions with a seat to move [size]; rngs: a stream per tree, moved on by the
+        search. reuse: keep what the trees learnt in the last run, for the same seats at later
+        positions. simulations: how many to begin with, where `more` shall follow.
         """
-        f = self.forest
-        states, f.rngs = self.device.put(states), self.device.put(rngs)
-        self._check(states, f.rngs)
+        most = self.settings.simulations
+        count = most if simulations is None else simulations
+        count = whole_number("simulations of a run", count, 1, most)
+        states, rngs = self.device.put(states), self.device.put(rngs)
+        self._check(states, rngs)
         if reuse and (self.settings.root == "gumbel" or self.settings.noise):
             raise GameError("only a search with PUCT and without noise can use its trees again")
         self._check_turns(states)
-        f.roots = as_words(states)
+        self._plant(states, rngs, reuse)
+        deadline = self._deadline()
+        self._simulate(1, None)
+        self._prepare_roots()
+        self._simulate(count - 1, deadline)
+        return self._found()
+
+    def more(self, simulations: int) -> Found:
+        """Go on with the trees of the last run: what all simulations together have found.
+
+        Parts make the very trees that one run would have made. Beyond the settings' simulations
+        trees are full and go on without growing.
+        """
+        count = whole_number("more simulations", simulations, 1, MOST_SIMULATIONS)
+        if not self.grown:
+            raise GameError("there is no search to go on with; run one first")
+        if self.settings.root == "gumbel":
+            self._check_plan(count)
+        self._simulate(count, self._deadline())
+        return self._found()
+
+    def lines(self, tree: int = 0, count: int = 3, depth: int = 12) -> list[Line]:
+        """What one tree expects to be played, for its `count` most visited actions.
+
+        They show nothing that its seat cannot know.
+        """
+        if not self.grown:
+            raise GameError("there are no lines without a search; run one first")
+        tree = whole_number("the tree of the lines", tree, 0, self.size - 1)
+        get, f = self.device.get, self.forest
+        t = get(f.trees[tree : tree + 1])[0]
+        root = get(self.tables.roots[tree : tree + 1]).reshape(-1).view(self.game.state)[0]
+        grown = GrownTree(
+            self.game, root, int(t.seat), t.root, get(f.nodes[tree]), get(f.edges[tree])
+        )
+        return grown.lines(whole_number("lines", count, 1), whole_number("steps", depth, 1))
+
+    def _deadline(self) -> float | None:
+        seconds = self.settings.seconds
+        return None if seconds is None else time.monotonic() + seconds
+
+    def _plant(self, states: Array, rngs: Array, reuse: bool) -> None:
         if not (reuse and self.grown and self._has_room()):
-            self.device.run(clear_all, self.size, f.trees, f.nodes, f.scratch, f.words, f.roots)
+            self.device.run(clear_all, self.size, self.forest)
+        self.forest = self.forest._replace(rngs=rngs)
+        self.device.run(plant_all, self.size, self.forest, self.tables, as_words(states))
         self.grown = True
         for lane in self.lanes:
-            lane.take(f)
-        deadline = (
-            None if self.settings.seconds is None else time.monotonic() + self.settings.seconds
-        )
-        self._simulate(1, None)
-        root = self._prepare_roots()
-        self._simulate(self.settings.simulations - 1, deadline)
-        return self._found(root)
+            lane.take_part()
 
     def _has_room(self) -> bool:
         """Whether every tree can still take in a new root."""
@@ -219,10 +284,17 @@ class Search:
                 f"table {waiting[0]} has no seat to move, so there is nothing to search"
             )
 
+    def _check_plan(self, count: int) -> None:
+        planned = self.settings.simulations
+        done = int(self.device.get(self.forest.trees)["simulations"].max())
+        if done + count > planned:
+            so_far = f"{planned} simulations, and {done} are done"
+            raise GameError(f"this Gumbel search was planned for {so_far}")
+
     def _simulate(self, count: int, deadline: float | None) -> None:
         if isinstance(self.evaluator, str):
             self._think(count, deadline)
-        elif self.device.name == "cuda":
+        elif isinstance(self.device, Gpu):
             self.device.synchronize()  # lanes have streams of their own, which wait for nobody
             interleave(self.lanes, count, deadline)
             self.device.synchronize()
@@ -231,7 +303,7 @@ class Search:
 
     def evaluate_only(self, count: int) -> None:
         """What the evaluator does in so many simulations, without the search: to compare with."""
-        if self.device.name == "cpu":
+        if not isinstance(self.device, Gpu):
             self.device.each(
                 self.lanes, lambda lane: [lane.evaluator(lane.tensor) for _ in range(count)]
             )
@@ -242,100 +314,96 @@ class Search:
         self.device.synchronize()
 
     def _think(self, count: int, deadline: float | None) -> None:
-        f, how = self.forest, ROLLOUT if self.evaluator == "rollout" else UNIFORM
-        arrays = (f.trees, f.rngs, f.roots, f.scratch, f.words, f.nodes, f.edges, f.noise, f.plan)
+        evaluator = ROLLOUT if self.evaluator == "rollout" else UNIFORM
+        arrays = self.forest, self.tables, self.selection
         pace = count if deadline is None else 16
         for done in range(0, count, max(pace, 1)):
             if deadline is not None and time.monotonic() > deadline:
                 break
-            some = min(pace, count - done)
-            self.device.run(think_all, self.size, *arrays, how, some, self.settings.explore)
+            self.device.run(think_all, self.size, *arrays, evaluator, min(pace, count - done))
 
     # the root
 
     @functools.cached_property
-    def _room(self) -> tuple[Array, ...]:
-        """Where roots are read into: actions, counts, visits, means, priors, simulations."""
-        lists, one = (self.size, self.game.max_legal), (self.size,)
-        kinds = (
-            (lists, np.int16),
-            (one, np.int64),
-            (lists, np.int32),
-            (lists, np.float64),
-            (lists, np.float64),
-            (one, np.int64),
-        )
-        return tuple(self.device.empty(shape, kind) for shape, kind in kinds)
+    def _rows(self) -> RootRows:
+        return empty_rows(self.device, self.size, self.game.max_legal)
 
-    def _read(self) -> tuple[Array, ...]:
-        f = self.forest
-        arrays = (f.trees, f.nodes, f.edges, f.scratch, f.words, f.roots)
-        self.device.run(read_roots_all, self.size, *arrays, *self._room)
-        return tuple(np.array(self.device.get(x)) for x in self._room)
+    def _read(self) -> RootRows:
+        """The roots, in the host's memory."""
+        self.device.run(read_roots_all, self.size, self.forest, self._rows)
+        return RootRows(*(np.array(self.device.get(array)) for array in self._rows))
 
-    def _prepare_roots(self) -> Array:
-        """Noise on the roots, once they have their priors; what the evaluator thinks of them."""
-        f, s = self.forest, self.settings
-        if s.root == "puct" and s.noise == 0.0:
-            return None
-        trees = self.device.get(f.trees)
-        root = trees["value"][np.arange(self.size), trees["seat"]].astype(np.float64)
-        _, counts, _, _, priors, _ = self._read()
-        legal = np.arange(self.game.max_legal) < counts[:, None]
-        if s.root == "gumbel":
-            noise = -np.log(-np.log(self._uniforms(1)[0])) + np.log(np.maximum(priors, 1e-12))
-            f.noise = self.device.put(np.where(legal, noise, -1e9).astype(np.float32))
-            for lane in self.lanes:
-                lane.take(f)
-        else:
-            dirichlet = np.where(legal, gamma(s.alpha, *self._uniforms(3)), 0.0)
-            dirichlet /= np.maximum(dirichlet.sum(1, keepdims=True), 1e-30)
-            mixed = self.device.put((1 - s.noise) * priors + s.noise * dirichlet)
-            self.device.run(
-                write_priors_all, self.size, f.trees, f.nodes, f.edges, f.scratch, mixed
-            )
-        return root
+    def _prepare_roots(self) -> None:
+        """Noise on the roots, once they have their priors."""
+        if self.settings.root == "gumbel":
+            self._draw_gumbel_noise(self._read())
+        elif self.settings.noise > 0.0:
+            self._mix_noise_into_priors(self._read())
 
-    def _uniforms(self, rows: int) -> Array:
+    def _draw_gumbel_noise(self, rows: RootRows) -> None:
+        noise = -np.log(-np.log(self._uniforms(1)[0])) + np.log(np.maximum(rows.priors, 1e-12))
+        drawn = self.device.put(np.where(self._legal(rows), noise, -1e9).astype(np.float32))
+        self.selection = self.selection._replace(noise=drawn)
+        trees = self.device.get(self.forest.trees)  # so far only their roots were evaluated
+        self.root_values = trees["value"][np.arange(self.size), trees["seat"]].astype(np.float64)
+        for lane in self.lanes:
+            lane.take_part()
+
+    def _mix_noise_into_priors(self, rows: RootRows) -> None:
+        s = self.settings
+        dirichlet = np.where(self._legal(rows), gamma(s.alpha, *self._uniforms(3)), 0.0)
+        dirichlet /= np.maximum(dirichlet.sum(1, keepdims=True), 1e-30)
+        mixed = self.device.put((1 - s.noise) * rows.priors + s.noise * dirichlet)
+        self.device.run(write_priors_all, self.size, self.forest, mixed)
+
+    def _legal(self, rows: RootRows) -> NDArray[np.bool_]:
+        """Where a list has an action. [trees, max_legal]"""
+        return np.arange(self.game.max_legal) < np.asarray(rows.counts)[:, None]
+
+    def _uniforms(self, rows: int) -> Floats:
         """[rows, trees, max_legal], drawn from the trees' streams; logarithms are for the host."""
         out = self.device.empty((self.size, rows * self.game.max_legal), np.float64)
         self.device.run(uniforms_all, self.size, self.forest.rngs, out)
-        drawn = self.device.get(out).reshape(self.size, rows, -1)
+        drawn: Floats = self.device.get(out).reshape(self.size, rows, -1)
         return drawn.transpose(1, 0, 2)
 
-    def _found(self, root: Array) -> Found:
-        acts, counts, visits, means, priors, simulations = self._read()
-        total = np.maximum(visits.sum(1), 1)
-        if self.settings.root == "gumbel":
-            values = gumbel.completed(visits, means, priors, root)
-            legal = np.arange(self.game.max_legal) < counts[:, None]
-            policy = gumbel.improved(visits, values, priors, legal)
-            noise = self.device.get(self.forest.noise).astype(np.float64)
-            most = visits.max(1, keepdims=True)
-            worth = noise / ((TRUST + most) * SCALE) + means
-            pick = np.where(legal & (visits == most), worth, -np.inf).argmax(1)
-            value = (policy * values).sum(1)
-        else:
-            policy = visits / total[:, None]
-            if (unvisited := visits.sum(1) == 0).any():  # one simulation makes the root, no more
-                policy[unvisited] = priors[unvisited]
-            pick = policy.argmax(1)
-            value = np.einsum("ij,ij->i", policy, means)
-        rows = np.arange(self.size)
+    def _found(self) -> Found:
+        rows = self._read()
+        outcome = self._by_halving if self.settings.root == "gumbel" else self._by_visits
+        policy, value, pick = outcome(rows)
         return Found(
-            actions=acts,
-            counts=counts,
-            visits=visits,
-            values=means,
-            priors=priors,
+            actions=rows.acts,
+            counts=rows.counts,
+            visits=rows.visits,
+            values=rows.means,
+            priors=rows.priors,
             policy=policy,
             value=value,
-            best=acts[rows, pick].astype(np.int64),
-            simulations=simulations,
+            best=rows.acts[np.arange(self.size), pick].astype(np.int64),
+            simulations=rows.simulations,
         )
 
+    def _by_visits(self, rows: RootRows) -> tuple[Floats, Floats, Integers]:
+        """Policy and value of the roots, and which action of the list to play."""
+        total = rows.visits.sum(1)
+        policy = rows.visits / np.maximum(total, 1)[:, None]
+        if (unvisited := total == 0).any():  # one simulation makes the root, no more
+            policy[unvisited] = rows.priors[unvisited]
+        return policy, np.einsum("ij,ij->i", policy, rows.means), policy.argmax(1)
 
-def gamma(alpha: float, a: Array, b: Array, c: Array) -> Array:
+    def _by_halving(self, rows: RootRows) -> tuple[Floats, Floats, Integers]:
+        """The same by the policy that Gumbel search improves, and by the last round of halving."""
+        s, legal = self.settings, self._legal(rows)
+        values = gumbel.completed(rows.visits, rows.means, rows.priors, self.root_values)
+        weight = gumbel.value_weight(rows.visits, s.c_visit, s.c_scale)
+        policy = gumbel.improved(values, rows.priors, legal, weight)
+        score = self.device.get(self.selection.noise).astype(np.float64) / weight + rows.means
+        last = legal & (rows.visits == rows.visits.max(1, keepdims=True))
+        pick = np.where(last, score, -np.inf).argmax(1)
+        return policy, (policy * values).sum(1), pick
+
+
+def gamma(alpha: float, a: Floats, b: Floats, c: Floats) -> Floats:
     """Gamma-distributed numbers from three uniform ones each, near enough for noise.
 
     Wilson and Hilferty: the cube root of a gamma variable of shape 1 + alpha is almost normal; a
@@ -344,11 +412,11 @@ def gamma(alpha: float, a: Array, b: Array, c: Array) -> Array:
     normal = np.sqrt(-2.0 * np.log(a)) * np.cos(2.0 * np.pi * b)
     k = 1.0 + alpha
     root = 1.0 - 1.0 / (9.0 * k) + normal / (3.0 * np.sqrt(k))
-    return k * np.maximum(root, 0.0) ** 3 * c ** (1.0 / alpha)
+    return np.asarray(k * np.maximum(root, 0.0) ** 3 * c ** (1.0 / alpha))
 
 
 class Lane:
-    """Some of the trees, with their own room for views."""
+    """A range of the trees, with its own room for views."""
 
     def __init__(self, search: Search, evaluator: Evaluator, first: int, end: int) -> None:
         self.search, self.evaluator = search, evaluator
@@ -358,24 +426,22 @@ class Lane:
         self.views = search.device.put(self.tensor).view(game.view).reshape(self.size)
         on_gpu = search.device.name == "cuda"
         self.device = Gpu(evaluator.stream(self.tensor)) if on_gpu else search.device
-        self.arrays: tuple[Array, ...] = ()
+        self.take_part()
 
-    def take(self, f: Forest) -> None:
-        """This lane's part of the arrays."""
-        part = slice(self.first, self.end)
-        each = (f.trees, f.rngs, f.roots, f.scratch, f.words, f.nodes, f.edges, f.noise)
-        self.arrays = tuple(array[part] for array in each)
-        self.plan = f.plan
+    def take_part(self) -> None:
+        """Slice this lane's part out of the search's arrays."""
+        whole, part = self.search, slice(self.first, self.end)
+        self.forest = Forest(*(array[part] for array in whole.forest))
+        self.tables = Tables(*(array[part] for array in whole.tables))
+        self.selection = whole.selection._replace(noise=whole.selection.noise[part])
 
     def simulate(self) -> None:
         """One simulation of every tree."""
-        trees, _, _, _, _, nodes, edges, _ = self.arrays
-        run, explore = self.device.launch, self.search.settings.explore
-        run(select_all, self.size, *self.arrays, self.plan, self.views, explore)
+        run, put = self.device.launch, self.device.put
+        run(select_all, self.size, self.forest, self.tables, self.selection, self.views)
         logits, values = self.evaluator(self.tensor)
         self._check_answer(logits, values)
-        put = self.device.put
-        run(backup_all, self.size, trees, nodes, edges, put(logits), put(values))
+        run(backup_all, self.size, self.forest, put(logits), put(values))
 
     def _check_answer(self, logits: Array, values: Array) -> None:
         game = self.search.game

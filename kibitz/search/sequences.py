@@ -21,8 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import Batch, Cpu
+from ..batch import Batch
 from ..chance import streams
+from ..devices import Cpu
 from ..game import CHANCE, OVER, Game, GameError, kernel, odds, turn
 from .matching import moved, share
 

@@ -1,52 +1,35 @@
-"""Search trees as arrays, and one simulation through them. It knows no game.
+"""Search trees as arrays: nodes, edges, which edge is chosen, what is backed up. It knows no game.
 
-A simulation copies the root position, re-deals what the searching seat cannot know, and walks down.
-A node is what the searching seat knows at a decision (`known`), whoever decides; an edge is what
-everybody sees of an action (`label`). So tables that differ only in hidden cards share nodes, and
-an edge counts how often it could have been chosen, because under another deal it may be illegal.
-Where nothing is hidden this is ordinary tree search with transpositions. No state is kept in the
-tree: one scratch state a tree is replayed from the root every time.
+A node has a name of 64 bits, and an edge a label. What they stand for is up to whoever walks: in
+`walk` what the searching seat knows and what everybody sees of an action. A walk lists the actions
+of the node at hand in the tree's record (`acts`, `labels`, `legal`), asks a selection rule which of
+them to take, and in the end puts a value by seat into the record and backs it up.
 
-Values are sums by seat and nothing is negated: two seats, teams and four players are one path.
+An action that was illegal when its node was made can be legal under another deal, so edges are a
+chained list and count how often they could have been chosen. Values are sums by seat and nothing is
+negated: two seats, teams and four players are one path.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..batch import as_words
-from ..chance import UNIT, below, bits
+from ..chance import STREAM, UNIT, bits
 from ..compiled import kernel, rule
-from ..game import (
-    CHANCE,
-    OVER,
-    Game,
-    actions,
-    known,
-    label,
-    observe,
-    play,
-    redeal,
-    roll,
-    score,
-    turn,
-)
+from ..devices import Array, Device
 
 DEPTH = 96  # decisions a simulation may go down before its position is evaluated as it is
 NO_EDGE = -1
 WAITS, ENDED = 1, 0  # t.pending: the leaf is to be evaluated, or the game was over
-TRUST, SCALE = 50.0, 0.2  # Gumbel search: what a value weighs against the policy
-UNIFORM, ROLLOUT = 0, 1  # evaluators that need no network
 
 NODE = np.dtype(
     (
         np.record,
         [
-            ("name", np.uint64),  # what the searching seat knows; 0 marks a free slot
+            ("name", np.uint64),  # 0 marks a free slot
             ("edge", np.int32),  # the first of its edges
             ("visits", np.int32),
         ],
@@ -70,8 +53,8 @@ def edge_dtype(seats: int) -> np.dtype[Any]:
 def tree_dtype(seats: int, max_legal: int) -> np.dtype[Any]:
     """What one tree needs besides its nodes and edges."""
     fields = [
+        ("root", np.uint64),  # its name
         ("seat", np.int64),  # who thinks
-        ("root", np.uint64),  # the root's name, 0 where it is not known: no other deal changes it
         ("width", np.int64),  # how many actions the root has
         ("edges", np.int64),  # how many are in use
         ("nodes", np.int64),
@@ -79,62 +62,83 @@ def tree_dtype(seats: int, max_legal: int) -> np.dtype[Any]:
         ("unstored", np.int64),  # leaves evaluated and not kept, for want of room
         ("depth", np.int64),  # of the simulation under way
         ("leaf", np.int64),  # its new node, or NO_EDGE
-        ("leaf_seat", np.int64),
+        ("leaf_seat", np.int64),  # who decides there
         ("pending", np.int64),
-        ("legal", np.int64),  # how many of `acts`
+        ("legal", np.int64),  # how many actions the node at hand has
         ("value", np.float32, (seats,)),
         ("path", np.int32, (DEPTH,)),
-        ("acts", np.int16, (max_legal,)),
+        ("labels", np.int32, (max_legal,)),  # of the node at hand
+        ("root_labels", np.int32, (max_legal,)),
+        ("acts", np.int16, (max_legal,)),  # of the node at hand
+        ("root_acts", np.int16, (max_legal,)),
     ]
     size = np.dtype(fields).itemsize
     apart = ("apart", np.uint8, (-size % 128 + 128,))  # two threads never write so close
     return np.dtype((np.record, np.dtype([*fields, apart])))
 
 
-@dataclass
-class Forest:
-    """The arrays of some trees, on one device."""
+class Forest(NamedTuple):
+    """The arrays of many trees, on one device."""
 
-    trees: Any  # [trees]
-    rngs: Any  # [trees]
-    roots: Any  # the positions as 64-bit words [trees, words]
-    scratch: Any  # states in play [trees]
-    words: Any  # the same memory as words [trees, words]
-    nodes: Any  # [trees, slots]
-    edges: Any  # [trees, edges]
-    noise: Any  # Gumbel search: by root action, its noise plus its logit [trees, max_legal]
-    plan: Any  # Gumbel search: visits of the actions to be tried next [considered, simulations]
+    trees: Array  # [trees]
+    rngs: Array  # a chance stream for each [trees]
+    nodes: Array  # [trees, slots]
+    edges: Array  # [trees, edges]
 
 
-def forest_on(device: Any, game: Game, size: int, simulations: int, edges_each: int) -> Forest:
-    """Empty trees with room for so many simulations, `edges_each` new edges for each of them."""
+class Selection(NamedTuple):
+    """The numbers that selection rules go by."""
+
+    explore: float  # PUCT
+    c_visit: float  # Gumbel search: what a value weighs against the policy
+    c_scale: float
+    noise: Array  # Gumbel search: by root action, its noise plus its logit [trees, max_legal]
+    plan: Array  # Gumbel search: the visits that are due, see `gumbel.plan`; one row for PUCT alone
+
+
+class RootRows(NamedTuple):
+    """What is read out of the roots: lists in the order of the legal actions, zeros behind them."""
+
+    acts: Array  # int16 [trees, max_legal]
+    counts: Array  # int64 [trees]
+    visits: Array  # int32 [trees, max_legal]
+    means: Array  # float64, for the seat that thinks [trees, max_legal]
+    priors: Array  # float64 [trees, max_legal]
+    simulations: Array  # int64 [trees]
+
+
+def empty_forest(
+    device: Device,
+    size: int,
+    seats: int,
+    max_legal: int,
+    simulations: int,
+    edges_per_simulation: int,
+) -> Forest:
+    """Trees without nodes, with room for so many simulations. Streams come with the positions."""
     slots = 1 << max(4, math.ceil(math.log2(1.5 * (simulations + 1))))
-    room = edges_each * simulations + 2 * game.max_legal
-    scratch = device.empty(size, game.state)
+    room = edges_per_simulation * simulations + 2 * max_legal
     return Forest(
-        trees=device.empty(size, tree_dtype(game.seats, game.max_legal)),
-        rngs=None,
-        roots=None,
-        scratch=scratch,
-        words=as_words(scratch),
+        trees=device.empty(size, tree_dtype(seats, max_legal)),
+        rngs=device.empty(size, STREAM),
         nodes=device.empty((size, slots), NODE),
-        edges=device.empty((size, room), edge_dtype(game.seats)),
-        noise=device.empty((size, game.max_legal), np.float32),
-        plan=device.empty((1, 1), np.int32),
+        edges=device.empty((size, room), edge_dtype(seats)),
     )
 
 
-# The parts of a simulation ---------------------------------------------------------------------
+def empty_rows(device: Device, size: int, max_legal: int) -> RootRows:
+    lists = size, max_legal
+    return RootRows(
+        acts=device.empty(lists, np.int16),
+        counts=device.empty(size, np.int64),
+        visits=device.empty(lists, np.int32),
+        means=device.empty(lists, np.float64),
+        priors=device.empty(lists, np.float64),
+        simulations=device.empty(size, np.int64),
+    )
 
 
-@rule
-def clear(t, nodes, seat):
-    for i in range(nodes.shape[0]):
-        nodes[i].name = np.uint64(0)
-    t.seat = seat
-    t.root = np.uint64(0)
-    t.width = 0
-    t.edges = t.nodes = t.simulations = t.unstored = 0
+# Nodes and edges -------------------------------------------------------------------------------
 
 
 @rule
@@ -162,13 +166,22 @@ def new_edge(t, edges, name, prior):
 
 
 @rule
-def expand(t, s, node, edges, n):
-    """Edges for the actions in t.acts, one after another, with equal priors."""
+def expand(t, node, edges):
+    """Edges for the actions at hand, one after another, with equal priors."""
     node.edge = t.edges
     node.visits = 0
-    for j in range(n):
-        i = new_edge(t, edges, label(s, t.acts[j]), 1.0 / n)
-        edges[i].next = i + 1 if j < n - 1 else NO_EDGE
+    for j in range(t.legal):
+        i = new_edge(t, edges, t.labels[j], 1.0 / t.legal)
+        edges[i].next = i + 1 if j < t.legal - 1 else NO_EDGE
+
+
+@rule
+def find_edge(node, edges, name):
+    """The node's edge of this label, or NO_EDGE."""
+    i = np.int64(node.edge)
+    while i != NO_EDGE and edges[i].label != name:
+        i = np.int64(edges[i].next)
+    return i
 
 
 @rule
@@ -195,106 +208,101 @@ def mean(e, seat):
     return np.float64(e.value[seat]) / np.float64(e.visits) if e.visits > 0 else 0.0
 
 
+# Selection rules -------------------------------------------------------------------------------
+# A rule takes an edge, which the path notes, and returns the action's index in the list it is from.
+
+
 @rule
 def puct(e, seat, explore):
     # No product feeds a sum: a fused multiply-add would make CPU and GPU differ in the last bit.
-    wish = np.float64(e.prior) * math.sqrt(np.float64(e.available))
-    return mean(e, seat) + explore * wish / (1.0 + np.float64(e.visits))
+    bonus = np.float64(e.prior) * math.sqrt(np.float64(e.available))
+    return mean(e, seat) + explore * bonus / (1.0 + np.float64(e.visits))
 
 
 @rule
-def halving(e, seat, noise, visits, most):
-    """Gumbel search at the root: among the actions that are due, noise plus logit plus value.
-
-    Divided by the scale of the value, so that no product feeds a sum.
-    """
-    if e.visits != visits:
-        return -1e30
-    return np.float64(noise) / ((TRUST + most) * SCALE) + mean(e, seat)
-
-
-@rule
-def most_visits(node, edges):
-    most, i = 0, np.int64(node.edge)
-    while i != NO_EDGE:
-        most = max(most, np.int64(edges[i].visits))
-        i = np.int64(edges[i].next)
-    return most
-
-
-@rule
-def choose_edge(t, s, who, node, edges, explore, due, noise):
-    """The best edge and its action, out of the legal ones; -1 where none could be kept.
-
-    due: at the root of a Gumbel search the number of visits that is next, otherwise negative.
-    """
-    best, chosen, action = -1e300, NO_EDGE, NO_EDGE
-    hint, n = np.int64(node.edge), np.int64(t.legal)
-    most = np.float64(most_visits(node, edges)) if due >= 0 else 0.0
-    for j in range(n):
-        a = np.int64(t.acts[j])
-        i = edge_of(t, node, edges, label(s, a), hint, 1.0 / n)
+def take_by_puct(t, node, edges, seat, explore):
+    """Of the actions at hand the best for the seat to move; NO_EDGE where none could be kept."""
+    best, chosen, edge = -1e300, NO_EDGE, NO_EDGE
+    hint, prior = np.int64(node.edge), 1.0 / t.legal
+    for j in range(t.legal):
+        i = edge_of(t, node, edges, t.labels[j], hint, prior)
         if i == NO_EDGE:
             hint = NO_EDGE
             continue
         e = edges[i]
         hint = np.int64(e.next)
         e.available += 1
-        worth = halving(e, who, noise[j], due, most) if due >= 0 else puct(e, who, explore)
-        if worth > best:
-            best, chosen, action = worth, i, a
-    t.path[t.depth] = chosen
-    return action
-
-
-@rule
-def descend(t, rng, s, nodes, edges, explore, due, noise):
-    """Walk down to the end of the game (t.value is set) or to a node that is new."""
-    t.depth = 0
-    t.pending = ENDED
-    while True:
-        who = turn(s)
-        if who == CHANCE:
-            roll(s, rng)
-            continue
-        if who == OVER:
-            score(s, t.value)
-            return
-        name = t.root
-        if t.depth > 0 or name == np.uint64(0):
-            name = known(s, t.seat)
-        if t.depth == 0:
-            t.root = name
-        slot = slot_of(nodes, name)
-        t.legal = actions(s, t.acts)
-        if nodes[slot].name != name or t.depth == DEPTH:
-            leave(t, s, who, name, slot, nodes, edges)
-            return
-        action = choose_edge(
-            t, s, who, nodes[slot], edges, explore, due if t.depth == 0 else -1, noise
-        )
-        if action < 0:  # every legal action here is new and there is no room for one
-            t.leaf, t.leaf_seat, t.pending = NO_EDGE, who, WAITS
-            return
-        nodes[slot].visits += 1
+        score = puct(e, seat, explore)
+        if score > best:
+            best, chosen, edge = score, j, i
+    if chosen != NO_EDGE:
+        t.path[t.depth] = edge
         t.depth += 1
-        play(s, action)
+        node.visits += 1
+    return chosen
 
 
 @rule
-def leave(t, s, who, name, slot, nodes, edges):
-    """Stop at a leaf; keep it as a node where there is room."""
-    t.leaf, t.leaf_seat, t.pending = NO_EDGE, who, WAITS
-    if t.depth == 0:
-        t.width = t.legal
+def take_by_halving(t, nodes, edges, noise, selection):
+    """Of the root's actions the one that sequential halving tries next.
+
+    NO_EDGE without a plan (PUCT decides) and before there is a root.
+
+    It is the best by noise, logit and value among those with the visits that are due. The root is
+    the searching seat's own decision: it has the same actions under every deal, and its edges are
+    in their order.
+    """
+    plan = selection.plan
+    considered = min(t.width, plan.shape[0] - 1)
+    if considered == 0:
+        return NO_EDGE
+    node = nodes[slot_of(nodes, t.root)]
+    if node.name != t.root:
+        return NO_EDGE
+    due = plan[considered, min(t.simulations - 1, plan.shape[1] - 1)]
+    most = 0
+    for j in range(t.width):
+        most = max(most, np.int64(edges[node.edge + j].visits))
+    weight = (selection.c_visit + np.float64(most)) * selection.c_scale
+    best, chosen = -1e300, 0
+    for j in range(t.width):
+        e = edges[node.edge + j]
+        e.available += 1
+        # Divided by the weight of the value, so that no product feeds a sum.
+        score = np.float64(noise[j]) / weight + mean(e, t.seat) if e.visits == due else -1e30
+        if score > best:
+            best, chosen = score, j
+    t.path[0], t.depth = node.edge + chosen, 1
+    node.visits += 1
+    return chosen
+
+
+# Leaves and backup -----------------------------------------------------------------------------
+
+
+@rule
+def keep_leaf(t, name, slot, nodes, edges):
+    """Make the position at hand a node where there is room."""
     room = t.edges + t.legal <= edges.shape[0] and 4 * t.nodes < 3 * nodes.shape[0]
     if room and t.depth < DEPTH and nodes[slot].name == np.uint64(0):
         nodes[slot].name = name
         t.nodes += 1
         t.leaf = slot
-        expand(t, s, nodes[slot], edges, t.legal)
+        expand(t, nodes[slot], edges)
     else:
         t.unstored += 1
+
+
+@rule
+def set_priors(t, node, edges, logits):
+    """The softmax of the legal logits, once the node has been made."""
+    top, total = -1e30, 0.0
+    for j in range(t.legal):
+        top = max(top, np.float64(logits[t.acts[j]]))
+    for j in range(t.legal):
+        total += math.exp(np.float64(logits[t.acts[j]]) - top)
+    for j in range(t.legal):
+        edges[node.edge + j].prior = math.exp(np.float64(logits[t.acts[j]]) - top) / total
 
 
 @rule
@@ -307,160 +315,62 @@ def back_up(t, edges):
     t.simulations += 1
 
 
-@rule
-def roll_out(t, rng, s):
-    """Random play by everybody to the end of the game."""
-    who = turn(s)
-    while who != OVER:
-        if who == CHANCE:
-            roll(s, rng)
-        else:
-            play(s, t.acts[below(rng, actions(s, t.acts))])
-        who = turn(s)
-    score(s, t.value)
-
-
-@rule
-def begin(t, rng, s, words, root):
-    """The root position once more, with other hidden cards."""
-    for k in range(root.shape[0]):
-        words[k] = root[k]
-    redeal(s, t.seat, rng)
-
-
 # Kernels ---------------------------------------------------------------------------------------
 
 
 @kernel
-def clear_all(first, end, step, trees, nodes, scratch, words, roots):
+def clear_all(first, end, step, forest):
     for b in range(first, end, step):
-        for k in range(roots.shape[1]):
-            words[b, k] = roots[b, k]
-        clear(trees[b], nodes[b], turn(scratch[b]))
+        t = forest.trees[b]
+        t.edges = t.nodes = t.simulations = t.unstored = 0
+        for i in range(forest.nodes.shape[1]):
+            forest.nodes[b, i].name = np.uint64(0)
 
 
 @kernel
-def think_all(
-    first,
-    end,
-    step,
-    trees,
-    rngs,
-    roots,
-    scratch,
-    words,
-    nodes,
-    edges,
-    noise,
-    plan,
-    how,
-    sims,
-    explore,
-):
-    """Whole simulations with an evaluator that needs no network: rollouts, or nothing at all.
+def backup_all(first, end, step, forest, logits, values):
+    """Second half of a simulation with a network: what it said of the leaf.
 
-    plan: the visits that are due at the root by simulation, for Gumbel search; -1 for PUCT.
+    Priors from the legal logits, values by seat counted from the leaf's.
     """
     for b in range(first, end, step):
-        t, rng, s = trees[b], rngs[b], scratch[b]
-        for _ in range(sims):
-            begin(t, rng, s, words[b], roots[b])
-            due = due_now(t, plan)
-            descend(t, rng, s, nodes[b], edges[b], explore, due, noise[b])
-            if t.pending == WAITS:
-                if how == ROLLOUT:
-                    roll_out(t, rng, s)
-                else:
-                    for seat in range(t.value.shape[0]):
-                        t.value[seat] = 0.0
-            back_up(t, edges[b])
-
-
-@rule
-def due_now(t, plan):
-    """How many visits the action to be tried next at the root has; -1 where PUCT decides."""
-    if t.simulations == 0:  # this one makes the root
-        return -1
-    considered = min(t.width, plan.shape[0] - 1)
-    return np.int64(plan[considered, min(t.simulations - 1, plan.shape[1] - 1)])
-
-
-@kernel
-def select_all(
-    first, end, step, trees, rngs, roots, scratch, words, nodes, edges, noise, plan, views, explore
-):
-    """First half of a simulation with a network: the leaf's view."""
-    for b in range(first, end, step):
-        t, rng, s = trees[b], rngs[b], scratch[b]
-        begin(t, rng, s, words[b], roots[b])
-        descend(t, rng, s, nodes[b], edges[b], explore, due_now(t, plan), noise[b])
-        if t.pending == WAITS:
-            observe(s, t.leaf_seat, views[b])
-
-
-@kernel
-def backup_all(first, end, step, trees, nodes, edges, logits, values):
-    """Second half: priors from the legal logits, values by seat counted from the leaf's."""
-    for b in range(first, end, step):
-        t = trees[b]
+        t, edges = forest.trees[b], forest.edges[b]
         if t.pending == WAITS:
             if t.leaf != NO_EDGE:
-                set_priors(t, nodes[b, t.leaf], edges[b], logits[b])
+                set_priors(t, forest.nodes[b, t.leaf], edges, logits[b])
             seats = t.value.shape[0]
             for k in range(seats):
                 t.value[(t.leaf_seat + k) % seats] = values[b, k]
-        back_up(t, edges[b])
-
-
-@rule
-def set_priors(t, node, edges, logits):
-    top, total = -1e30, 0.0
-    for j in range(t.legal):
-        top = max(top, np.float64(logits[t.acts[j]]))
-    for j in range(t.legal):
-        total += math.exp(np.float64(logits[t.acts[j]]) - top)
-    for j in range(t.legal):
-        edges[node.edge + j].prior = math.exp(np.float64(logits[t.acts[j]]) - top) / total
+        back_up(t, edges)
 
 
 @kernel
-def read_roots_all(
-    first,
-    end,
-    step,
-    trees,
-    nodes,
-    edges,
-    scratch,
-    words,
-    roots,
-    acts,
-    counts,
-    visits,
-    means,
-    priors,
-    simulations,
-):
-    """The root as lists in the order of its legal actions, zeros behind them."""
+def read_roots_all(first, end, step, forest, rows):
     for b in range(first, end, step):
-        t, s = trees[b], scratch[b]
-        for k in range(roots.shape[1]):
-            words[b, k] = roots[b, k]
-        n = actions(s, t.acts)
-        counts[b], simulations[b] = n, t.simulations
-        for j in range(acts.shape[1]):
-            acts[b, j], visits[b, j], means[b, j], priors[b, j] = 0, 0, 0.0, 0.0
-        name = known(s, t.seat)
-        t.root = np.uint64(0)  # the next run may have another
-        slot = slot_of(nodes[b], name)
-        for j in range(n):
-            acts[b, j] = t.acts[j]
-            visits[b, j], means[b, j], priors[b, j] = 0, 0.0, 1.0 / n
-            if nodes[b, slot].name == name:  # else the tree was full before its root was kept
-                i = edge_of(t, nodes[b, slot], edges[b], label(s, t.acts[j]), NO_EDGE, 0.0)
+        t, nodes, edges = forest.trees[b], forest.nodes[b], forest.edges[b]
+        rows.counts[b], rows.simulations[b] = t.width, t.simulations
+        node = nodes[slot_of(nodes, t.root)]
+        for j in range(rows.acts.shape[1]):
+            rows.acts[b, j], rows.visits[b, j] = 0, 0
+            rows.means[b, j], rows.priors[b, j] = 0.0, 0.0
+        for j in range(t.width):
+            rows.acts[b, j], rows.priors[b, j] = t.root_acts[j], 1.0 / t.width
+            if node.name == t.root:  # else the tree was full before its root was kept
+                i = find_edge(node, edges, t.root_labels[j])
                 if i != NO_EDGE:
-                    e = edges[b, i]
-                    visits[b, j], means[b, j], priors[b, j] = e.visits, mean(e, t.seat), e.prior
+                    e = edges[i]
+                    rows.visits[b, j], rows.priors[b, j] = e.visits, e.prior
+                    rows.means[b, j] = mean(e, t.seat)
+
+
+@kernel
+def write_priors_all(first, end, step, forest, priors):
+    """Other priors for the root's actions."""
+    for b in range(first, end, step):
+        t, nodes, edges = forest.trees[b], forest.nodes[b], forest.edges[b]
+        node = nodes[slot_of(nodes, t.root)]
+        for j in range(t.width):
+            edges[find_edge(node, edges, t.root_labels[j])].prior = priors[b, j]
 
 
 @kernel
@@ -469,14 +379,3 @@ def uniforms_all(first, end, step, rngs, out):
     for b in range(first, end, step):
         for k in range(out.shape[1]):
             out[b, k] = (np.float64(np.int64(bits(rngs[b]))) + 0.5) * UNIT
-
-
-@kernel
-def write_priors_all(first, end, step, trees, nodes, edges, scratch, priors):
-    """Other priors for the root's actions, after `read_roots_all` has put the root into scratch."""
-    for b in range(first, end, step):
-        t, s = trees[b], scratch[b]
-        node = nodes[b, slot_of(nodes[b], known(s, t.seat))]
-        for j in range(actions(s, t.acts)):
-            i = edge_of(t, node, edges[b], label(s, t.acts[j]), NO_EDGE, 0.0)
-            edges[b, i].prior = priors[b, j]

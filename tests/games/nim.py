@@ -1,6 +1,7 @@
-"""Nim: one pile, two seats, take one to three stones; who takes the last one wins.
+"""Nim with one pile: in turn a seat takes one, two or three stones. Who takes the last one wins.
 
-A game with two views: `default` shows the pile, `rest` only what matters of it.
+Nothing is hidden and nothing is thrown, so everybody can say what will be played.
+There are two views: `default` shows the pile, `rest` what matters of it.
 """
 
 import numpy as np
@@ -8,36 +9,22 @@ import numpy as np
 from kibitz.chance import mix
 from kibitz.game import OVER, Game, Shape, layout, record, rule
 
-STONES, MOST = 21, 3
+PILE, MOST = 7, 3
 
-STATE = record("nim", ("stones", np.int8), ("plies", np.int8))
-VIEW = layout(("stones", STONES + 1))  # one-hot
+STATE = record("nim", ("stones", np.int8), ("mover", np.int8))
+VIEW = layout(("stones", PILE + 1))  # one-hot
 REST = layout(("rest", MOST + 1))  # one-hot: the pile modulo four
 
 
 @rule
 def start(s, options):
-    s.stones = STONES
-    s.plies = 0
+    s.stones = PILE
+    s.mover = 0
 
 
 @rule
 def turn(s):
-    return s.plies % 2 if s.stones > 0 else OVER
-
-
-@rule
-def actions(s, out):
-    n = min(MOST, s.stones)
-    for k in range(n):
-        out[k] = k
-    return n
-
-
-@rule
-def play(s, action):
-    s.stones -= action + 1
-    s.plies += 1
+    return s.mover if s.stones > 0 else OVER
 
 
 @rule
@@ -46,27 +33,44 @@ def odds(s, out):
 
 
 @rule
+def actions(s, out):
+    n = min(int(s.stones), MOST)
+    for j in range(n):
+        out[j] = j
+    return n
+
+
+@rule
+def play(s, action):
+    s.stones -= action + 1
+    s.mover = 1 - s.mover
+
+
+@rule
 def score(s, out):
-    winner = (s.plies - 1) % 2
-    out[winner] = 1.0
-    out[1 - winner] = -1.0
+    out[s.mover] = -1
+    out[1 - s.mover] = 1
 
 
 @rule
 def observe(s, seat, view):
-    for k in range(STONES + 1):
-        view.stones[k] = 1 if k == s.stones else 0
+    for n in range(PILE + 1):
+        view.stones[n] = 1 if n == s.stones else 0
 
 
 @rule
 def observe_rest(s, seat, view):
-    for k in range(MOST + 1):
-        view.rest[k] = 1 if k == s.stones % (MOST + 1) else 0
+    for n in range(MOST + 1):
+        view.rest[n] = 1 if n == s.stones % (MOST + 1) else 0
 
 
 @rule
 def known(s, seat):
-    return mix(mix(1, s.stones), s.plies) | np.uint64(1)
+    return mix(1, 4 * int(s.stones) + 2 * int(s.mover) + seat) | np.uint64(1)
+
+
+def action_text(s, action):
+    return f"takes {action + 1}"
 
 
 GAME = Game(
@@ -82,12 +86,12 @@ GAME = Game(
     ),
     start=start,
     turn=turn,
+    odds=odds,
     actions=actions,
     play=play,
-    odds=odds,
     score=score,
     observe=observe,
     observers={"rest": observe_rest},
     known=known,
-    action_text=lambda s, action: f"take {action + 1}",
+    action_text=action_text,
 )

@@ -26,7 +26,7 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from ...batch import device_named
+from ...devices import device_named
 from ...game import Game, kernel, rule
 from ...search.matching import STEP, moved
 from ...search.sequences import Policy, Progress, Table, TooLarge, silent, table_of

@@ -1,0 +1,55 @@
+"""The flat records that states and views are made of."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from .compiled import caller_module, edition
+from .options import GameError
+
+RecordType: TypeAlias = np.dtype[np.void]
+Field: TypeAlias = tuple[str, DTypeLike] | tuple[str, DTypeLike, int | tuple[int, ...]]
+"""A field of a record: its name, its type and, for an array, its shape."""
+
+
+def record(name: str, *fields: Field) -> RecordType:
+    """The dtype of a game's state: `record("kuhn", ("card", np.int8, 2), ("length", np.int8))`.
+
+    Fields are sorted widest first and a named tail fills up to 8 bytes, so there are no gaps and
+    equal states are equal bytes. A tag field keeps any two games from sharing a type.
+    """
+    tag = f"tag_{name}" + (f"_{own}" if (own := edition(caller_module())) else "")
+    declared = [*fields, (tag, np.uint8)]
+    for field_ in declared:
+        _check_field(name, field_)
+    declared.sort(key=lambda field_: -np.dtype(field_[1]).itemsize)
+    used = np.dtype(declared).itemsize
+    if used % 8:
+        declared.append(("tail", np.uint8, (-used % 8,)))
+    flat = np.dtype(declared, align=True)
+    assert flat.itemsize == sum(flat[n].itemsize for n in flat.names or ()), "a record with gaps"
+    return np.dtype((np.record, flat))
+
+
+def tag_of(state: RecordType) -> str:
+    """The field that tells a game's record from all others."""
+    return next(name for name in state.names or () if name.startswith("tag_"))
+
+
+def layout(*fields: tuple[str, int | tuple[int, ...]]) -> RecordType:
+    """The dtype of a view: float32 numbers in the order written, `layout(("card", 3))`."""
+    declared = [(name, np.float32, shape) for name, shape in fields]
+    for field_ in declared:
+        _check_field("a view", field_)
+    return np.dtype((np.record, declared))
+
+
+def _check_field(owner: str, declared: Field) -> None:
+    name, kind = declared[0], np.dtype(declared[1])
+    if hasattr(np.ndarray, name) or hasattr(np.record, name) or not name.isidentifier():
+        raise GameError(f"{owner}: a field cannot be called {name!r}, NumPy uses that name")
+    if kind.kind not in "iuf":
+        raise GameError(f"{owner}: field {name!r} is {kind}; use integers (0 and 1 for no and yes)")

@@ -1,0 +1,173 @@
+"""One simulation over true positions, and the kernels that run many of them.
+
+A simulation copies the root position, re-deals what the searching seat cannot know, and walks down.
+A node is what the searching seat knows at a decision (`known`), whoever decides; an edge is what
+everybody sees of an action (`label`). So tables that differ only in hidden cards share nodes. Where
+nothing is hidden this is ordinary tree search with transpositions. No state is kept in the tree:
+one scratch state per tree is replayed from the root every time.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..chance import below
+from ..compiled import kernel, rule
+from ..devices import Array, Device, as_words
+from ..game import (
+    CHANCE,
+    OVER,
+    Game,
+    actions,
+    known,
+    label,
+    observe,
+    play,
+    redeal,
+    roll,
+    score,
+    turn,
+)
+from .tree import (
+    DEPTH,
+    ENDED,
+    NO_EDGE,
+    WAITS,
+    back_up,
+    keep_leaf,
+    slot_of,
+    take_by_halving,
+    take_by_puct,
+)
+
+UNIFORM, ROLLOUT = 0, 1  # evaluators that need no network
+
+
+class Tables(NamedTuple):
+    """The true positions that trees grow over."""
+
+    roots: Array  # as 64-bit words [trees, words]
+    scratch: Array  # states in play [trees]
+    words: Array  # the same memory as words [trees, words]
+
+
+def empty_tables(device: Device, game: Game, size: int) -> Tables:
+    roots, scratch = (device.empty(size, game.state) for _ in range(2))
+    return Tables(roots=as_words(roots), scratch=scratch, words=as_words(scratch))
+
+
+# The parts of a simulation ---------------------------------------------------------------------
+
+
+@rule
+def begin(t, rng, s, words, root):
+    """The root position once more, with other hidden cards."""
+    for k in range(root.shape[0]):
+        words[k] = root[k]
+    redeal(s, t.seat, rng)
+    t.depth = 0
+    t.leaf = NO_EDGE
+    t.pending = WAITS
+
+
+@rule
+def list_actions(t, s):
+    n = actions(s, t.acts)
+    for j in range(n):
+        t.labels[j] = label(s, t.acts[j])
+    t.legal = n
+
+
+@rule
+def descend(t, rng, s, nodes, edges, explore):
+    """Walk on by PUCT, to the end of the game (t.value is set) or to a leaf that waits."""
+    while True:
+        who = turn(s)
+        if who == CHANCE:
+            roll(s, rng)
+            continue
+        if who == OVER:
+            score(s, t.value)
+            t.pending = ENDED
+            return
+        t.leaf_seat = who
+        name = t.root if t.depth == 0 else known(s, t.seat)
+        slot = slot_of(nodes, name)
+        list_actions(t, s)
+        if nodes[slot].name != name or t.depth == DEPTH:
+            keep_leaf(t, name, slot, nodes, edges)
+            return
+        j = take_by_puct(t, nodes[slot], edges, who, explore)
+        if j == NO_EDGE:  # every legal action here is new and there is no room for one
+            return
+        play(s, t.acts[j])
+
+
+@rule
+def roll_out(t, rng, s):
+    """Random play by everybody to the end of the game."""
+    who = turn(s)
+    while who != OVER:
+        if who == CHANCE:
+            roll(s, rng)
+        else:
+            play(s, t.acts[below(rng, actions(s, t.acts))])
+        who = turn(s)
+    score(s, t.value)
+
+
+# Kernels ---------------------------------------------------------------------------------------
+
+
+@kernel
+def plant_all(first, end, step, forest, tables, positions):
+    """Take positions as roots: who thinks there, what that seat knows, and its actions.
+
+    positions: as 64-bit words. They are copied, so that a search can go on when they have changed.
+    """
+    for b in range(first, end, step):
+        t, s = forest.trees[b], tables.scratch[b]
+        for k in range(positions.shape[1]):
+            tables.roots[b, k] = tables.words[b, k] = positions[b, k]
+        t.seat = turn(s)
+        t.root = known(s, t.seat)
+        t.width = actions(s, t.root_acts)
+        for j in range(t.width):
+            t.root_labels[j] = label(s, t.root_acts[j])
+
+
+@kernel
+def think_all(first, end, step, forest, tables, selection, evaluator, simulations):
+    """Whole simulations with an evaluator that needs no network: rollouts, or nothing at all."""
+    for b in range(first, end, step):
+        t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
+        nodes, edges, noise = forest.nodes[b], forest.edges[b], selection.noise[b]
+        words, root = tables.words[b], tables.roots[b]
+        for _ in range(simulations):
+            begin(t, rng, s, words, root)
+            j = take_by_halving(t, nodes, edges, noise, selection)
+            if j != NO_EDGE:
+                play(s, t.root_acts[j])
+            descend(t, rng, s, nodes, edges, selection.explore)
+            if t.pending == WAITS:
+                if evaluator == ROLLOUT:
+                    roll_out(t, rng, s)
+                else:
+                    for seat in range(t.value.shape[0]):
+                        t.value[seat] = 0.0
+            back_up(t, edges)
+
+
+@kernel
+def select_all(first, end, step, forest, tables, selection, views):
+    """First half of a simulation with a network: the leaf's view."""
+    for b in range(first, end, step):
+        t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
+        nodes, edges = forest.nodes[b], forest.edges[b]
+        begin(t, rng, s, tables.words[b], tables.roots[b])
+        j = take_by_halving(t, nodes, edges, selection.noise[b], selection)
+        if j != NO_EDGE:
+            play(s, t.root_acts[j])
+        descend(t, rng, s, nodes, edges, selection.explore)
+        if t.pending == WAITS:
+            observe(s, t.leaf_seat, views[b])
