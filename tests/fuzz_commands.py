@@ -31,7 +31,7 @@ from kibitz.bidding.onnx_file import save_onnx
 from kibitz.games import load
 from kibitz.search.mcts import Settings
 from kibitz.train.run import Run
-from kibitz.train.tree_search.learner import Lessons
+from kibitz.train.tree_search.learner import Learning
 
 NOT_COMPILED = "the fuzz tests do not compile for"
 LINES = 12  # of what is said with status 2: a usage line, a frame, a sentence
@@ -85,7 +85,7 @@ TINY_SEARCH = replace(
     search=Settings(simulations=3, root="gumbel", considered=4),
     warm_search=Settings(simulations=3),
     warm_start=1,
-    lessons=Lessons(batch=8, warm_up=1, steps=4, average=0.9),
+    learning=Learning(batch=8, warm_up=1, steps=4, average_decay=0.9),
     games=2,
     steps=1,
     iterations=2,
@@ -130,7 +130,7 @@ def make_small() -> None:
         config={"interaction": 4, "hidden": (4,)},
         histories=1,
         plays=3,
-        lessons=3,
+        steps=3,
         **few,
     )
     for name in liars_dice.RECIPES:

@@ -1,6 +1,6 @@
-"""Training in a process of its own, which can be killed at any moment and begun again.
+"""Training in a separate process, which can be killed at any moment and started again.
 
-A recipe is told as `module.NAME`, and is found in a test file beside this one.
+A recipe is named as `module.NAME`, where the module is a test file beside this one.
 """
 
 from __future__ import annotations
@@ -29,31 +29,31 @@ Run(recipe, folder, seed=seed, resume=(folder / "run.json").exists()).train()
 """
 
 
-def begun(told: str, path: Path) -> subprocess.Popen[bytes]:
-    """A process that trains, or goes on where an earlier one was killed."""
-    given = [told, str(path), str(Path(__file__).parent), str(SEED)]
+def started(name: str, path: Path) -> subprocess.Popen[bytes]:
+    """A process that trains, or continues where an earlier one was killed."""
+    arguments = [name, str(path), str(Path(__file__).parent), str(SEED)]
     with log(path).open("wb") as file:
-        return subprocess.Popen([sys.executable, "-c", WORK, *given], stderr=file)
+        return subprocess.Popen([sys.executable, "-c", WORK, *arguments], stderr=file)
 
 
 def log(path: Path) -> Path:
     return path.parent / f"{path.name}.log"
 
 
-def finished(told: str, path: Path) -> Path:
+def finished(name: str, path: Path) -> Path:
     """Train to the end, undisturbed from here on."""
-    assert begun(told, path).wait() == 0, log(path).read_text()
+    assert started(name, path).wait() == 0, log(path).read_text()
     return path
 
 
-def killed_at(told: str, path: Path, moments: list[tuple[int, float]]) -> int:
-    """Train to the end, killed on the way; how often it died.
+def killed_at(name: str, path: Path, moments: list[tuple[int, float]]) -> int:
+    """Train to the end, killed on the way; return how often it died.
 
-    A moment is so many seconds after the checkpoint of an iteration is there; after the process was
-    begun where that is 0.
+    A moment is an iteration and the seconds after its checkpoint was written; with iteration 0,
+    the seconds after the start of the process.
     """
-    died = sum(_killed(begun(told, path), path, *moment) for moment in moments)
-    finished(told, path)
+    died = sum(_killed(started(name, path), path, *moment) for moment in moments)
+    finished(name, path)
     return died
 
 
@@ -76,13 +76,13 @@ def reached(path: Path) -> int:
 
 
 def iteration_seconds(path: Path) -> float:
-    """How long an iteration takes: the quickest after the first, which may have had to compile."""
+    """The duration of an iteration: the shortest after the first, which may have compiled."""
     ends = [row["seconds"] for row in RunFolder(path).metrics()]
     return float(min(later - earlier for earlier, later in pairwise(ends)))
 
 
 def weights(path: Path) -> dict[str, bytes]:
-    """Everything in the newest checkpoint, byte by byte, and which one it is."""
+    """The bytes of all arrays in the newest checkpoint, and its iteration."""
     arrays, about = read_tensors(RunFolder(path).checkpoints()[-1])
-    told = {name: array.tobytes() for name, array in arrays.items()}
-    return told | {"iteration": bytes([about["standing"]["iteration"]])}
+    contents = {name: array.tobytes() for name, array in arrays.items()}
+    return contents | {"iteration": bytes([about["standing"]["iteration"]])}

@@ -469,9 +469,9 @@ TRAIN = [
     mutant(
         "all positions of self-play get the score of seat 0",
         "train/tree_search/selfplay.py",
-        "scores[lanes, every.seats]",
+        "scores[lanes, positions.seats]",
         "scores[lanes, 0]",
-        "test_train.py::test_the_learner_fits_what_it_is_shown",
+        "test_train.py::test_the_learner_fits_a_batch",
     ),
     mutant(
         "checksums are not verified",
@@ -518,16 +518,16 @@ TRAIN = [
     mutant(
         "the replay forgets nothing",
         "train/replay.py",
-        "while sum(map(len, self.shards[1:])) >= self.room:",
+        "while sum(map(len, self.shards[1:])) >= self.size:",
         "while not self.shards:",
         "test_train.py::test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it",
     ),
     mutant(
-        "averaged weights keep what they should give away",
+        "the average keeps the wrong share of its weights",
         "train/weights.py",
-        "list(net.parameters()), 1 - share)",
-        "list(net.parameters()), share)",
-        "test_train.py::test_the_average_keeps_as_much_of_its_weights_as_it_is_told_to",
+        "list(net.parameters()), 1 - kept)",
+        "list(net.parameters()), kept)",
+        "test_train.py::test_the_average_keeps_the_given_share_of_its_weights",
     ),
     mutant(
         "the policy loss is over illegal actions, too",
@@ -539,23 +539,23 @@ TRAIN = [
     mutant(
         "the value is learnt with the wrong sign",
         "train/tree_search/learner.py",
-        "self._put((1 - mixed) * some.score + mixed * some.value)",
-        "-self._put((1 - mixed) * some.score + mixed * some.value)",
+        "self._put((1 - share) * positions.score + share * positions.value)",
+        "-self._put((1 - share) * positions.score + share * positions.value)",
         "test_train.py::test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself",
     ),
     mutant(
-        "everybody passes the gate",
+        "every player passes the gate",
         "train/run.py",
         '"passed": rate >= recipe.gate_rate}',
         '"passed": True}',
-        "test_train.py::test_only_who_wins_often_enough_passes_the_gate",
+        "test_train.py::test_a_player_passes_the_gate_with_the_even_rate_that_the_recipe_asks_for",
     ),
     mutant(
         "a refilled run does not say so",
         "train/run.py",
         "            self.standing.refilled = True\n",
         "",
-        "test_resume.py::test_refilling_goes_on_from_the_newest_intact_checkpoint",
+        "test_resume.py::test_refilling_continues_from_the_newest_intact_checkpoint",
     ),
     mutant(
         "seeds for two purposes are the same",
@@ -567,8 +567,8 @@ TRAIN = [
     mutant(
         "the league counts wins for the loser",
         "train/league.py",
-        "(who, against, rate * games), (against, who, (1.0 - rate) * games)",
-        "(against, who, rate * games), (who, against, (1.0 - rate) * games)",
+        "(member, against, rate * games), (against, member, (1.0 - rate) * games)",
+        "(against, member, rate * games), (member, against, (1.0 - rate) * games)",
         "test_train.py::test_elo_is_measured_from_the_untrained_player",
     ),
 ]

@@ -51,10 +51,10 @@ def a_model(
 
     def keep(name, array):
         array = array.reshape((1,) * (bias_rank - array.ndim) + array.shape)
-        made = numpy_helper.from_array(array, name)
+        tensor = numpy_helper.from_array(array, name)
         if floats == "list":
-            made = helper.make_tensor(name, TensorProto.FLOAT, array.shape, array.reshape(-1))
-        tensors.append(made)
+            tensor = helper.make_tensor(name, TensorProto.FLOAT, array.shape, array.reshape(-1))
+        tensors.append(tensor)
 
     def layer(name, source):
         weight, bias = layers_of(net)[name]
@@ -98,9 +98,9 @@ def other_node(k, **changes):
 
 def declared(name, shape, kind=TensorProto.FLOAT):
     def change(model):
-        for each in (*model.graph.input, *model.graph.output):
-            if each.name == name:
-                each.CopyFrom(helper.make_tensor_value_info(name, kind, shape))
+        for declaration in (*model.graph.input, *model.graph.output):
+            if declaration.name == name:
+                declaration.CopyFrom(helper.make_tensor_value_info(name, kind, shape))
 
     return change
 

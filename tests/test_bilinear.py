@@ -1,4 +1,4 @@
-"""Value networks: their sizes, what they say, bad input, and how a move is chosen from values."""
+"""Value networks: their sizes, their answers, bad input, and the choice of a move by values."""
 
 import copy
 import itertools
@@ -129,7 +129,7 @@ def test_the_same_seed_gives_the_same_weights(net):
 
 
 @pytest.mark.parametrize(
-    ("config", "told"),
+    ("config", "message"),
     [
         (lambda: ValueConfig(pub=125), "pub=125"),
         (lambda: ValueConfig(priv=2), "priv=2"),
@@ -138,8 +138,8 @@ def test_the_same_seed_gives_the_same_weights(net):
         (lambda: CompBilinConfig(interaction=0), "interaction=0"),
     ],
 )
-def test_sizes_that_make_no_network_are_refused(config, told):
-    with pytest.raises(GameError, match=told):
+def test_impossible_sizes_are_refused(config, message):
+    with pytest.raises(GameError, match=message):
         config()
 
 
@@ -179,10 +179,10 @@ def plainly(net, view):
 @each_net
 def test_a_network_says_what_the_specification_says(net):
     views = np.stack([FIVES.look(s, k % 2) for k, s in enumerate(some_states(FIVES, 4))])
-    told = ChildValues(net).values(views)
-    assert told.shape == (len(views),) and told.dtype == np.float32
-    assert told == pytest.approx([plainly(net, view) for view in views], abs=1e-5)
-    assert np.ptp(told) > 1e-4
+    values = ChildValues(net).values(views)
+    assert values.shape == (len(views),) and values.dtype == np.float32
+    assert values == pytest.approx([plainly(net, view) for view in views], abs=1e-5)
+    assert np.ptp(values) > 1e-4
 
 
 @each_net
@@ -224,10 +224,10 @@ def test_one_table_hears_the_same_as_many():
 def check_that_others_do_not_matter(evaluator):
     views, tables, actions = decisions(110)
     assert len(views) > evaluator.rows or len(tables) > evaluator.rows, "all fits into one part"
-    everybody, few = evaluator(views, tables, actions), tables < 7
-    some = evaluator(views[:7], tables[few], actions[few])
-    assert np.array_equal(some[0], everybody[0][:7])
-    assert np.array_equal(some[1], everybody[1][few])
+    everything, few = evaluator(views, tables, actions), tables < 7
+    part = evaluator(views[:7], tables[few], actions[few])
+    assert np.array_equal(part[0], everything[0][:7])
+    assert np.array_equal(part[1], everything[1][few])
 
 
 @each_net
@@ -238,15 +238,15 @@ def test_an_answer_does_not_depend_on_how_many_others_ask(net):
 @each_net
 def test_tensors_are_answered_as_arrays_are(net):
     asked = decisions(40)
-    told = ChildValues(net).answer(*map(torch.from_numpy, asked))
-    for there, here in zip(told, ChildValues(net)(*asked), strict=True):
+    answers = ChildValues(net).answer(*map(torch.from_numpy, asked))
+    for there, here in zip(answers, ChildValues(net)(*asked), strict=True):
         assert np.array_equal(there.numpy(), here)
 
 
 @each_net
 def test_nothing_goes_back_to_the_host_before_the_answer(net):
-    """Tensors without numbers: whoever had to look at one would fail."""
-    shapes = [torch.from_numpy(each).to("meta") for each in decisions(40)]
+    """Meta tensors have no numbers: reading one would fail."""
+    shapes = [torch.from_numpy(array).to("meta") for array in decisions(40)]
     before, after = ChildValues(copy.deepcopy(net), "meta").answer(*shapes)
     assert (before.device.type, len(before), len(after)) == ("meta", len(shapes[0]), len(shapes[1]))
 
@@ -269,8 +269,8 @@ def test_one_table_keeps_the_weights_it_was_made_with():
 @each_net
 def test_a_gpu_hears_the_same(net):
     asked = decisions(40)
-    told = ChildValues(copy.deepcopy(net), "cuda")(*asked)
-    for here, there in zip(ChildValues(net)(*asked), told, strict=True):
+    answers = ChildValues(copy.deepcopy(net), "cuda")(*asked)
+    for here, there in zip(ChildValues(net)(*asked), answers, strict=True):
         assert there == pytest.approx(here, abs=1e-5)
 
 
@@ -287,29 +287,29 @@ def test_on_a_gpu_others_do_not_matter_either(net):
 @each_net
 def test_the_host_does_not_wait_for_the_gpu(net):
     evaluator = ChildValues(copy.deepcopy(net), "cuda")
-    asked = [torch.from_numpy(each).cuda() for each in decisions(40)]
+    asked = [torch.from_numpy(array).cuda() for array in decisions(40)]
     evaluator.answer(*asked)  # libraries may wait when they are first used
     torch.cuda.set_sync_debug_mode("error")
     try:
-        told = evaluator.answer(*asked)
+        answers = evaluator.answer(*asked)
     finally:
         torch.cuda.set_sync_debug_mode("default")
-    assert [len(each) for each in told] == [len(asked[0]), len(asked[1])]
+    assert [len(answer) for answer in answers] == [len(asked[0]), len(asked[1])]
 
 
 @pytest.mark.gpu
 @each_net
-def test_a_player_asks_the_device_it_was_told(net, saved):
+def test_a_player_runs_its_network_on_the_named_device(net, saved):
     game = FIVES.bind(dice=(4, 5))
     here, there = (
         player(f"net:{saved}/{type(net).__name__}.safetensors,device={device}", game)
         for device in ("cpu", "cuda")
     )
-    assert there.evaluator.device.type == "cuda"
+    assert there._judge.values.device.type == "cuda"
     table = sight(game, *some_states(game, 40))
-    (worth, policy), (same, alike) = here.judge(table), there.judge(table)
-    assert same == pytest.approx(worth, abs=1e-5)
-    assert np.isfinite(policy).all() and alike.shape == policy.shape
+    ours, theirs = here.judge(table), there.judge(table)
+    assert theirs.values == pytest.approx(ours.values, abs=1e-5)
+    assert np.isfinite(ours.policy).all() and theirs.policy.shape == ours.policy.shape
 
 
 # Its speed ----------------------------------------------------------------------------------------
@@ -320,18 +320,18 @@ def test_what_is_measured_is_whole_decisions(monkeypatch):
 
     class Asked(ChildValues):
         def answer(self, *given):
-            asked.append([each.numpy() for each in given])
+            asked.append([tensor.numpy() for tensor in given])
             return super().answer(*given)
 
     monkeypatch.setattr(bilinear, "ChildValues", Asked)
     assert 0 < networks.evaluations_per_s(FIVES, "cpu", 50) < 1e9
     views, tables, actions = asked[0]
     check_turns(KINDS[0].config, views)
-    made = views[:, 32:].reshape(50, 2, 62)[:, :, :60].any(1)
-    for i, bids in enumerate(made):
+    has_bid = views[:, 32:].reshape(50, 2, 62)[:, :, :60].any(1)
+    for i, bids in enumerate(has_bid):
         above = np.flatnonzero(bids)[-1] + 1 if bids.any() else 0
         assert actions[tables == i].tolist() == [*range(above, 60), *([60] if bids.any() else [])]
-    assert len(views) == 50 and made.any(1).any()
+    assert len(views) == 50 and has_bid.any(1).any()
 
 
 @pytest.mark.gpu
@@ -353,9 +353,9 @@ def spoiled(entry):
 
 
 @pytest.mark.parametrize(
-    ("views", "told"),
+    ("views", "message"),
     [
-        (a_view()[:, :-1], "1 x 155 numbers, not any times 32 [+] 124"),
+        (a_view()[:, :-1], "1 x 155 numbers, not n x [(]32 [+] 124"),
         (a_view()[0], "156 numbers"),
         (np.zeros((2, 144), np.float32), "2 x 144 numbers"),
         (a_view().astype(np.float64), "float64, not float32"),
@@ -366,15 +366,15 @@ def spoiled(entry):
     ],
 )
 @each_net
-def test_what_is_no_view_is_refused(net, views, told):
-    with pytest.raises(GameError, match=told):
+def test_malformed_views_are_refused(net, views, message):
+    with pytest.raises(GameError, match=message):
         ChildValues(net).values(views)
-    with pytest.raises(GameError, match=told):
+    with pytest.raises(GameError, match=message):
         ChildValues(net)(views, np.zeros(1, np.int64), np.full(1, 20))
 
 
 @pytest.mark.parametrize(
-    ("view", "told"),
+    ("view", "message"),
     [
         (a_view((17,), seat=0), "view 0 has the hand of seat 0, but seat 1 is to move"),
         (a_view((17, 22), seat=1), "view 0 has the hand of seat 1, but seat 0 is to move"),
@@ -382,10 +382,10 @@ def test_what_is_no_view_is_refused(net, views, told):
         (a_view((17, 22, 60), seat=1), "view 0: the game is over"),
     ],
 )
-def test_only_the_seat_to_move_has_a_policy(view, told):
+def test_only_the_seat_to_move_has_a_policy(view, message):
     evaluator = ChildValues(KINDS[0])
     for views in (view, np.concatenate((view, view))):
-        with pytest.raises(GameError, match=told):
+        with pytest.raises(GameError, match=message):
             evaluator(views, np.zeros(1, np.int64), np.full(1, 30))
     assert abs(evaluator.values(view)[0]) < 1
 
@@ -394,7 +394,7 @@ def test_only_the_seat_to_move_has_a_policy(view, told):
 
 
 class Says:
-    """An evaluator whose answers are made up: by action, at every table."""
+    """An evaluator with fixed answers by action, at every table."""
 
     def __init__(self, before, after):
         self.before, self.after = before, np.array(after, np.float32)
@@ -409,15 +409,15 @@ AFTER = [9.0, 0.1, 0.4, -0.3, 0.3]  # of which 9 is not
 
 
 class Fixed(ValueJudge):
-    """A judge whose network says the same of every table."""
+    """A judge with the same answer for every table."""
 
     def __init__(self, before, after):
         self.values = Says(before, after)
 
 
 def odds(mode, before=0.0, after=AFTER, **settings):
-    who = NetPlayer(Fixed(before, after), Drawing(mode, **settings))
-    return who.odds(sight(ONES, OPENED[0]))[0, :4].tolist()
+    seated = NetPlayer(Fixed(before, after), Drawing(mode, **settings))
+    return seated.odds(sight(ONES, OPENED[0]))[0, :4].tolist()
 
 
 def test_sampling_is_in_proportion_to_regrets():
@@ -439,9 +439,9 @@ def test_regrets_of_tensors_are_those_of_arrays():
     legal = rng.random((50, 9)) < 0.7
     legal[:, 0] = True
     before[:5] = 2  # where nothing gains anything
-    told = regret_policy(*map(torch.from_numpy, (before, after, legal)), explore=0.0)
-    assert told.numpy() == pytest.approx(regret_policy(before, after, legal), abs=1e-12)
-    assert told[:5].numpy() == pytest.approx(legal[:5] / legal[:5].sum(1, keepdims=True))
+    policy = regret_policy(*map(torch.from_numpy, (before, after, legal)), explore=0.0)
+    assert policy.numpy() == pytest.approx(regret_policy(before, after, legal), abs=1e-12)
+    assert policy[:5].numpy() == pytest.approx(legal[:5] / legal[:5].sum(1, keepdims=True))
 
 
 def test_softmax_is_by_value():
@@ -466,23 +466,23 @@ def test_argmax_takes_the_first_of_the_best():
 
 @pytest.mark.parametrize("mode", ["sample", "softmax", "purify"])
 def test_drawn_actions_are_as_frequent_as_told(mode):
-    who = NetPlayer(Fixed(0.0, AFTER), Drawing(mode, temperature=0.3))
-    chosen = who.choose(sight(ONES, *OPENED))
+    seated = NetPlayer(Fixed(0.0, AFTER), Drawing(mode, temperature=0.3))
+    chosen = seated.choose(sight(ONES, *OPENED))
     for action, share in zip([1, 2, 3, 4], odds(mode, temperature=0.3), strict=True):
         error = math.sqrt(share * (1 - share) / len(OPENED))
         assert abs((chosen == action).mean() - share) <= 4 * error
 
 
 def test_the_opening_call_counts_only_where_it_is_legal():
-    opening = [0.0, 0.0, 0.0, 0.1, 0.3]  # the call seems to be worth most
+    opening = [0.0, 0.0, 0.0, 0.1, 0.3]  # the call has the highest value
     for game, expected in ((ONES, [0, 0, 0, 1]), (ONES.bind(opening_call=True), [0, 0, 0, 0.25])):
         s = liars_dice.position(game, [(1,), (2,)])
-        _, policy = Fixed(0.0, opening)(sight(game, s))
+        policy = Fixed(0.0, opening)(sight(game, s)).policy
         assert policy[0, :4].tolist() == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"mode": "best"}, "mode=best: there are argmax, sample, softmax, purify"),
         ({"temperature": 0.0}, "temperature=0.0"),
@@ -490,8 +490,8 @@ def test_the_opening_call_counts_only_where_it_is_legal():
         ({"threshold": 1.5}, "threshold=1.5"),
     ],
 )
-def test_settings_that_mean_nothing_are_refused(settings, told):
-    with pytest.raises(PlayerError, match=told):
+def test_impossible_settings_are_refused(settings, message):
+    with pytest.raises(PlayerError, match=message):
         Drawing(**settings)
 
 
@@ -503,9 +503,9 @@ def saved(tmp_path_factory):
     """Untrained networks of all kinds for 4 dice against 5."""
     folder = tmp_path_factory.mktemp("nets")
     for net, config in itertools.product(KINDS, [{"pub": 112, "hidden": (8, 8)}]):
-        made = type(net)(type(net.config)(**config), seed=4)
+        small = type(net)(type(net.config)(**config), seed=4)
         about = {"game": FIVES.bind(dice=(4, 5)).describe()}
-        save_net(folder / f"{type(net).__name__}.safetensors", made, about)
+        save_net(folder / f"{type(net).__name__}.safetensors", small, about)
     return folder
 
 
@@ -520,7 +520,7 @@ def test_every_kind_of_network_sits_down(net, mode, saved):
 
 
 @pytest.mark.parametrize(
-    ("options", "more", "told"),
+    ("options", "more", "message"),
     [
         ({"dice": (5, 4)}, "", r"trained for dice \[4, 5\], not \(5, 4\)"),
         ({"dice": (4, 5), "variant": "high"}, "", "trained for variant joker, not high"),
@@ -530,8 +530,8 @@ def test_every_kind_of_network_sits_down(net, mode, saved):
         ({"dice": (4, 5)}, ",device=tpu", "device=tpu: there are cpu and cuda"),
     ],
 )
-def test_a_network_of_another_table_does_not_sit_down(saved, options, more, told):
-    with pytest.raises(PlayerError, match=told):
+def test_a_network_of_another_table_does_not_sit_down(saved, options, more, message):
+    with pytest.raises(PlayerError, match=message):
         player(f"net:{saved}/NetCompBilin.safetensors{more}", FIVES.bind(**options))
 
 
@@ -543,5 +543,5 @@ def test_a_gpu_that_is_not_there_is_not_asked(saved, monkeypatch):
 
 def test_rounds_with_other_dice_need_another_network(saved):
     game = FIVES.bind(dice=(4, 5), die_loss="loser")
-    with pytest.raises(GameError, match=r"numbers, not any times 32 \+ 112"):
+    with pytest.raises(GameError, match=r"numbers, not n x \(32 \+ 112"):
         match(game, f"net:{saved}/NetCompBilin.safetensors", "random", games=4, seed=0)

@@ -214,7 +214,7 @@ def test_a_device_is_not_replaced_by_a_file(tmp_path):
     """Run by root, a plain rename would take /dev/null away from everybody."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with pytest.raises(GameError, match="is not a plain file"):
+    with pytest.raises(GameError, match="is not a regular file"):
         nets.write(pipe, b"weights")
     assert stat.S_ISFIFO(pipe.stat().st_mode) and [*tmp_path.iterdir()] == [pipe]
 

@@ -1,4 +1,4 @@
-"""The Dominion networks: their size, what they may and may not see, and how they are kept."""
+"""The Dominion networks: their size, what they may see, and how they are saved."""
 
 import copy
 import warnings
@@ -39,12 +39,12 @@ CONTROL = slice(3584, 4096)
 
 def view(rng, cards):
     """A view [300, 128] of a game with so many cards: all but their ids is noise."""
-    told = np.zeros((300, 128), np.float32)
-    told.reshape(-1)[SCALAR_PLACES] = rng.uniform(-1, 1, 263)
-    told[SLOTS, :cards] = rng.uniform(-1, 1, (70, cards))
-    told[224, :cards] = 1
-    told[225, :cards] = (np.sort(rng.permutation(512)[:cards]) + 1) / 512
-    return told
+    view = np.zeros((300, 128), np.float32)
+    view.reshape(-1)[SCALAR_PLACES] = rng.uniform(-1, 1, 263)
+    view[SLOTS, :cards] = rng.uniform(-1, 1, (70, cards))
+    view[224, :cards] = 1
+    view[225, :cards] = (np.sort(rng.permutation(512)[:cards]) + 1) / 512
+    return view
 
 
 def some_views(*cards, seed=1):
@@ -58,7 +58,7 @@ BASE = some_views(*[17] * 8)
 
 def ids_of(one):
     """The ids of the cards in a view, by slot."""
-    return [round(float(told) * 512) - 1 for told in one[225, one[224] > 0]]
+    return [round(float(number) * 512) - 1 for number in one[225, one[224] > 0]]
 
 
 def lively(net, seed=5):
@@ -123,10 +123,10 @@ def test_the_older_design_has_the_parameters_of_the_specification(design):
 
 
 @pytest.mark.parametrize(
-    ("made", "config"), [(CardSetNet, CardSetConfig()), (DesignV2Net, DesignV2Config())]
+    ("net_type", "config"), [(CardSetNet, CardSetConfig()), (DesignV2Net, DesignV2Config())]
 )
-def test_the_same_seed_gives_the_same_weights(made, config):
-    one, same, other = (made(config, seed).state_dict() for seed in (3, 3, 4))
+def test_the_same_seed_gives_the_same_weights(net_type, config):
+    one, same, other = (net_type(config, seed).state_dict() for seed in (3, 3, 4))
     assert all(torch.equal(one[name], same[name]) for name in one)
     for name, weights in one.items():
         assert weights.ndim == 1 or not torch.equal(weights, other[name]), name
@@ -187,17 +187,17 @@ def places_that_matter(net, views):
 
 
 def test_the_network_looks_at_every_place_of_the_layout_and_at_no_other(net):
-    told = torch.zeros(300, 128, dtype=torch.bool)
-    told.view(-1)[SCALAR_PLACES] = True
-    told[[channel for channel in SLOTS if channel not in (224, 225)], :17] = True
-    assert torch.equal(places_that_matter(net, BASE), told)
+    expected = torch.zeros(300, 128, dtype=torch.bool)
+    expected.view(-1)[SCALAR_PLACES] = True
+    expected[[channel for channel in SLOTS if channel not in (224, 225)], :17] = True
+    assert torch.equal(places_that_matter(net, BASE), expected)
 
 
 def test_the_older_design_looks_at_state_and_features(design):
-    told = torch.zeros(300, 128, dtype=torch.bool)
-    told[:32] = True
-    told[176:224, :17] = True
-    assert torch.equal(places_that_matter(design, BASE), told)
+    expected = torch.zeros(300, 128, dtype=torch.bool)
+    expected[:32] = True
+    expected[176:224, :17] = True
+    assert torch.equal(places_that_matter(design, BASE), expected)
 
 
 def test_what_stands_in_an_empty_slot_does_not_matter(either):
@@ -206,7 +206,7 @@ def test_what_stands_in_an_empty_slot_does_not_matter(either):
     for one in scribbled:
         one[slots, int(one[224].sum()) :] = 0.7
     one, other = answers(either, VIEWS), answers(either, scribbled)
-    held = VIEWS[:, 224].any(1)  # where every slot is empty, the older design sees the first
+    held = VIEWS[:, 224].any(1)  # with all slots empty, the older design sees the first
     assert apart(one[held], other[held]) < 1e-5
 
 
@@ -280,8 +280,8 @@ def design_plainly(net, one):
 
 def test_the_older_design_says_what_the_specification_says(design):
     held = VIEWS[VIEWS[:, 224].any(1)]
-    told = torch.stack([design_plainly(design, one) for one in held])
-    assert apart(answers(design, held), told) < 1e-5
+    expected = torch.stack([design_plainly(design, one) for one in held])
+    assert apart(answers(design, held), expected) < 1e-5
 
 
 def test_values_are_counted_from_the_seat_that_looks(either):
@@ -295,8 +295,8 @@ def test_values_are_counted_from_the_seat_that_looks(either):
 def test_cards_that_are_not_in_the_game_get_no_logit(net):
     logits, _ = net(VIEWS)
     for one, row in zip(VIEWS, logits, strict=True):
-        told = [family * 512 + id_ for family in range(7) for id_ in ids_of(one)]
-        assert row.gt(-1e8).nonzero().flatten().tolist() == [*sorted(told), *range(3584, 4096)]
+        actions = [family * 512 + id_ for family in range(7) for id_ in ids_of(one)]
+        assert row.gt(-1e8).nonzero().flatten().tolist() == [*sorted(actions), *range(3584, 4096)]
         assert row[row < -1e8].eq(-1e9).all()
 
 
@@ -343,12 +343,12 @@ def test_a_view_alone_is_the_view_in_a_batch(either):
 def test_leaving_out_empty_slots_changes_nothing(either):
     with torch.inference_mode():
         for views in (VIEWS, BASE, VIEWS[8:9], VIEWS[:0]):
-            told = torch.cat(either.trimmed(views, together=3), 1)
-            assert torch.allclose(told, answers(either, views), atol=1e-5)
+            trimmed = torch.cat(either.trimmed(views, together=3), 1)
+            assert torch.allclose(trimmed, answers(either, views), atol=1e-5)
 
 
 def test_a_card_that_the_network_cannot_see_is_told(net):
-    with pytest.raises(ValueError, match="a view uses 25 slots, the network looks at 24"):
+    with pytest.raises(ValueError, match="a view uses 25 slots, but the network reads 24"):
         net.trimmed(some_views(17, 25))
 
 
@@ -382,10 +382,10 @@ def test_attention_is_what_torch_computes(net):
     empty = functional.pad(VIEWS[:, 224, :24] == 0, (1, 0))
     for number, (layer, x) in enumerate(zip(net.layers, inputs, strict=True)):
         x = layer.attention_norm(x.clone())
-        _, told = torch_layer(layer).self_attn(
+        _, expected = torch_layer(layer).self_attn(
             x, x, x, key_padding_mask=empty, average_attn_weights=False
         )
-        assert apart(looks[:, number], told) < 1e-5
+        assert apart(looks[:, number], expected) < 1e-5
 
 
 def test_nobody_looks_at_an_empty_slot(net):
@@ -397,9 +397,9 @@ def test_nobody_looks_at_an_empty_slot(net):
 # Training ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("made", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
-def test_dropout_is_for_training_alone(made):
-    kind, config = made
+@pytest.mark.parametrize("kinds", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
+def test_dropout_is_for_training_alone(kinds):
+    kind, config = kinds
     net = kind(config())
     assert not torch.equal(*(net.train()(BASE)[1] for _ in range(2)))
     assert torch.equal(*(net.eval()(BASE)[1] for _ in range(2)))
@@ -407,9 +407,9 @@ def test_dropout_is_for_training_alone(made):
     assert apart(torch.cat(without.train()(BASE), 1), answers(without.eval(), BASE)) < 1e-5
 
 
-@pytest.mark.parametrize("made", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
-def test_the_margin_head_is_for_training_alone(made):
-    kind, config = made
+@pytest.mark.parametrize("kinds", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
+def test_the_margin_head_is_for_training_alone(kinds):
+    kind, config = kinds
     plain, more = kind(config()).eval(), kind(config(margin_head=True)).eval()
     assert plain.heads(BASE).margin is None
     heads = more.heads(BASE)
@@ -418,10 +418,10 @@ def test_the_margin_head_is_for_training_alone(made):
     assert torch.equal(heads.value, more(BASE)[1])
 
 
-@pytest.mark.parametrize("made", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
-def test_gradients_reach_every_parameter(made):
-    kind, config = made
-    net = kind(config(margin_head=True)).eval()  # dropout could silence some, by chance
+@pytest.mark.parametrize("kinds", [(CardSetNet, CardSetConfig), (DesignV2Net, DesignV2Config)])
+def test_gradients_reach_every_parameter(kinds):
+    kind, config = kinds
+    net = kind(config(margin_head=True)).eval()  # dropout could set gradients to zero by chance
     policy, value, margin = net.heads(BASE)
     loss = policy[policy > -1e8].square().sum() + (value[:, 0] - 0.5).square().sum()
     (loss + (margin - 0.5).square().sum()).backward()
@@ -431,15 +431,15 @@ def test_gradients_reach_every_parameter(made):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"slots": 0}, "from 1 to 128"),
         ({"slots": 129}, "from 1 to 128"),
-        ({"attention_heads": 7}, "no multiple of 7"),
+        ({"attention_heads": 7}, "not a multiple of 7"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(wrong, told):
-    with pytest.raises(ValueError, match=told):
+def test_an_impossible_configuration_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
         CardSetConfig(**wrong)
 
 
@@ -467,8 +467,10 @@ def test_the_onnx_model_says_the_same_for_any_batch(either, tmp_path):
     model, about = onnx.load(tmp_path / "net.onnx")
     assert about == {"game": "dominion"}
     for views in (VIEWS, BASE[:1], torch.zeros(3, 300, 128)):
-        told = torch.cat([torch.from_numpy(part) for part in model(views.flatten(1).numpy())], 1)
-        assert apart(told, answers(either, views)) < 1e-4
+        exported = torch.cat(
+            [torch.from_numpy(part) for part in model(views.flatten(1).numpy())], 1
+        )
+        assert apart(exported, answers(either, views)) < 1e-4
 
 
 @pytest.mark.filterwarnings("ignore:TF32")

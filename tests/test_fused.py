@@ -26,7 +26,7 @@ def test_fused_zones_are_as_near_to_the_network_as_torch_is_in_bfloat16(config):
     with torch.inference_mode():
         exact, torchs, ours = net(views), half(views), half.fused()(views)
     for want, theirs, got in zip(exact, torchs, ours, strict=True):
-        torch_off, off = ((each.float() - want).abs() for each in (theirs, got))
+        torch_off, off = ((answer.float() - want).abs() for answer in (theirs, got))
         assert off.mean() < 1.25 * torch_off.mean()
         assert off.max() < 2 * torch_off.max()  # a single worst number is mostly luck
 
@@ -36,7 +36,7 @@ def test_an_evaluator_goes_on_with_other_weights():
     net = ZoneNet(ZoneConfig())
     other = shaken(ZoneNet(ZoneConfig(), seed=1))
     views = torch.from_numpy(played_views(64)).cuda()
-    told = []
+    answers = []
     for evaluator in (NetEvaluator(net, "cuda"), NetEvaluator(copy.deepcopy(other), "cuda")):
         room = evaluator.room(64, views.shape[1])
         room[:] = views
@@ -45,8 +45,8 @@ def test_an_evaluator_goes_on_with_other_weights():
         evaluator.load(other.to("cuda", torch.bfloat16).state_dict())
         logits, _ = evaluator(room)
         torch.cuda.synchronize()
-        told.append(logits.clone())
-    assert torch.equal(*told)
+        answers.append(logits.clone())
+    assert torch.equal(*answers)
 
 
 def shaken(net):

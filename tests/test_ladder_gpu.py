@@ -1,4 +1,4 @@
-"""Climbing bids looked through on a GPU, bit for bit: pytest -m gpu tests/test_ladder_gpu.py
+"""Rising bids solved on a GPU as on the CPU: pytest -m gpu tests/test_ladder_gpu.py
 
 Without one, numba's simulator shows that the launches are right, in a process of its own: it is
 chosen when numba is imported.
@@ -37,7 +37,7 @@ def simulate():
     try:
         form_of(games.load("kuhn"), "cuda")
     except GameError as error:
-        assert str(error).startswith("kuhn is not a game of climbing bids; only those"), error
+        assert str(error).startswith("kuhn is not a game of rising bids; a GPU"), error
         print("kuhn")
 
 
@@ -65,10 +65,10 @@ def check_solutions(forms, iterations, method):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("who", ["random", "honest"])
-def test_a_player_is_exploited_alike(forms, who):
+@pytest.mark.parametrize("name", ["random", "honest"])
+def test_a_player_is_exploited_alike(forms, name):
     cpu = forms[0]
-    table = table_of_policy(cpu, policy_of(player(who, cpu.game)))
+    table = table_of_policy(cpu, policy_of(player(name, cpu.game)))
     assert check_responses(forms, table).exploitability > 0.1
 
 

@@ -1,4 +1,4 @@
-"""Training for Liar's Dice: all ways learn, resume exactly, and see what the rules say."""
+"""Training for Liar's Dice: all methods learn, resume exactly, and agree with the rules."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ PUBLISHED = replace(
     gate_every=2,
     gate_games=20,
 )
-CLIMBING = replace(
+REMEMBERED = replace(
     recipe("liars_dice", "demo"),
     options=TINY,
     config={"interaction": 32, "hidden": (32,)},
     histories=64,
     plays=200,
-    room=4,
-    lessons=300,
+    megabytes=4,
+    steps=300,
     iterations=2,
     gate_every=2,
     gate_games=20,
@@ -54,8 +54,8 @@ BELIEFS = replace(
     others=({**TINY, "dice": (1, 2)},),
     config={"width": 32, "depth": 1, "rank": 4},
     tables=(64, 32),
-    turns=2,
-    lessons=20,
+    rounds=2,
+    steps=20,
     batch=64,
     iterations=2,
     gate_every=2,
@@ -67,30 +67,34 @@ RESPONSE = replace(
     config={"interaction": 32, "hidden": (32,)},
     against=("honest", "threshold", "threshold"),
     tables=256,
-    others=2,
-    turns=4,
-    lessons=4,
+    extra_hands=2,
+    rounds=4,
+    steps=4,
     iterations=2,
     gate_every=2,
     gate_games=20,
 )
-WAYS = pytest.mark.parametrize(
-    "told",
-    [PUBLISHED, CLIMBING, BELIEFS, RESPONSE],
-    ids=["published", "climbing", "beliefs", "response"],
+ALL_METHODS = pytest.mark.parametrize(
+    "training",
+    [PUBLISHED, REMEMBERED, BELIEFS, RESPONSE],
+    ids=["published", "remembered", "beliefs", "response"],
 )
 
 
-def begun(told, device="cpu", seed=1):
-    game = load("liars_dice", **told.options)
-    return told.begin(game, None, device, seed)
+def begun(training, device="cpu", seed=1):
+    game = load("liars_dice", **training.options)
+    return training.begin(game, None, device, seed)
+
+
+def seated(method):
+    return players.seat_network(method.game, method.average, mode=method.recipe.mode)
 
 
 def exploited(method) -> float:
-    return exploitability(method.game, policy_of(method.player(method.average, "it")))
+    return exploitability(method.game, policy_of(seated(method)))
 
 
-def silent(what, done, of):
+def silent(activity, done, total):
     pass
 
 
@@ -98,70 +102,69 @@ def silent(what, done, of):
 
 
 def test_remembered_regrets_come_near_to_equilibrium():
-    """Untrained, a perfect opponent wins more than a third of the stake; in the end hardly any."""
-    method = begun(CLIMBING)
+    """A perfect opponent wins more than a third of the stake before, and hardly any after."""
+    method = begun(REMEMBERED)
     assert exploited(method) > 0.35
     method.iterate(1, silent)
     assert exploited(method) < 0.06
 
 
-def test_the_published_way_learns():
-    # Ten times the published rate: eight seeds then end at 0.07 to 0.44 of where they began. At the
-    # published rate, 600 steps end at 0.3 to 1.0, and whether 0.6 is reached is the seed's luck.
+def test_the_published_method_learns():
+    # With ten times the published rate, eight seeds end at 0.07 to 0.44 of their first
+    # exploitability. With the published rate, 600 steps end at 0.3 to 1.0, depending on the seed.
     method = begun(replace(PUBLISHED, steps=600, rate=40.0))
     before = exploited(method)
     method.iterate(1, silent)
     assert exploited(method) < 0.6 * before
 
 
-@pytest.mark.parametrize("rival", ["honest", "threshold"])
-def test_a_response_wins_what_can_be_won(rival):
-    """The exact best response says how much that is."""
-    told = {"options": {"dice": (1, 1)}, "turns": 200, "rate": 1e-2, "iterations": 1}
-    method = begun(replace(RESPONSE, against=(rival,), **told))
+@pytest.mark.parametrize("opponent", ["honest", "threshold"])
+def test_a_trained_response_wins_as_much_as_the_exact_best_response(opponent):
+    settings = {"rounds": 200, "learning_rate": 1e-2, "iterations": 1}
+    options = {"dice": (1, 1)}
+    method = begun(replace(RESPONSE, against=(opponent,), options=options, **settings))
     method.iterate(1, silent)
-    result = match(method.game, method.player(method.average, "it"), rival, games=4000, seed=0)
-    most = exploit(method.game, rival).response.exploitability
+    result = match(method.game, seated(method), opponent, games=4000, seed=0)
+    most = exploit(method.game, opponent).response.exploitability
     assert most > 0.4
     assert abs(result.mean_score - most) < 2 * (result.high - result.low)  # of rates, from 0 to 1
 
 
-def test_only_a_response_is_told_whom_to_beat():
-    assert RESPONSE.meeting(["random"]).against == (*RESPONSE.against, "random")
+def test_only_the_training_of_a_response_takes_opponents():
+    assert RESPONSE.with_opponents(["random"]).against == (*RESPONSE.against, "random")
     with pytest.raises(GameError, match="regret play learns from itself"):
-        PUBLISHED.meeting(["random"])
+        PUBLISHED.with_opponents(["random"])
 
 
 @pytest.mark.parametrize("seat", [0, 1])
-def test_a_decision_teaches_hands_what_came_of_it(seat):
-    """Where games end with a call, the lesson is what the rules say, for hands held and others."""
-    told = replace(RESPONSE, against=("honest",), tables=64, turns=1, iterations=1)
-    method = begun(told)
-    lessons, hands = method.play(seat), method.hands
-    called = lessons.action == hands.call
-    assert called.any() and (lessons.worth[called] == lessons.call[called]).all()
-    assert lessons.stands[called].all() and (lessons.call[~lessons.stands] == 0).all()
-    assert set(lessons.worth[called].unique().tolist()) <= {-1.0, 1.0}
-    assert lessons.worth.shape == (len(lessons.action), 1 + told.others)
-    assert torch.isfinite(lessons.worth).all()
+def test_the_target_of_a_call_is_its_score_for_all_hands(seat):
+    training = replace(RESPONSE, against=("honest",), tables=64, rounds=1, iterations=1)
+    method = begun(training)
+    targets, hands = method.play(seat), method.hands
+    called = targets.action == hands.call
+    assert called.any() and (targets.value[called] == targets.call[called]).all()
+    assert targets.stands[called].all() and (targets.call[~targets.stands] == 0).all()
+    assert set(targets.value[called].unique().tolist()) <= {-1.0, 1.0}
+    assert targets.value.shape == (len(targets.action), 1 + training.extra_hands)
+    assert torch.isfinite(targets.value).all()
 
 
 ITERATIONS = {"iterations": 4, "baselines": ("random",)}
 KILLED_PUBLISHED = replace(PUBLISHED, **ITERATIONS)
-KILLED_CLIMBING = replace(CLIMBING, plays=20, lessons=30, **ITERATIONS)
+KILLED_REMEMBERED = replace(REMEMBERED, plays=20, steps=30, **ITERATIONS)
 KILLED_BELIEFS = replace(BELIEFS, **ITERATIONS)
 KILLED_RESPONSE = replace(RESPONSE, **ITERATIONS)
 
 
 @pytest.mark.parametrize(
-    "name", ["KILLED_PUBLISHED", "KILLED_CLIMBING", "KILLED_BELIEFS", "KILLED_RESPONSE"]
+    "name", ["KILLED_PUBLISHED", "KILLED_REMEMBERED", "KILLED_BELIEFS", "KILLED_RESPONSE"]
 )
 def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     run = Run(globals()[name], whole, seed=killing.SEED)
     run.train()
     run.close()
-    dice = random.Random()  # another moment every time: whichever it is, nothing may change
+    dice = random.Random()  # another moment in each run: none may change anything
     moment = dice.randint(1, 2), dice.random() * killing.iteration_seconds(whole)
     assert killing.killed_at(f"{Path(__file__).stem}.{name}", parts, [moment]) == 1, moment
     assert killing.weights(parts) == killing.weights(whole), moment
@@ -171,15 +174,15 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
         assert [row[column] for row in again] == [row[column] for row in once], moment
 
 
-@WAYS
-def test_a_trained_player_sits_down(told, tmp_path):
-    run = Run(told, tmp_path / "run", seed=0)
+@ALL_METHODS
+def test_a_trained_player_sits_down(training, tmp_path):
+    run = Run(training, tmp_path / "run", seed=0)
     run.champion(tmp_path / "p.safetensors", {})
     run.close()
-    seated = f"net:{tmp_path}/p.safetensors,mode=sample"
-    assert match(run.game, seated, "random", games=20, seed=0).games == 20
+    trained = f"net:{tmp_path}/p.safetensors,mode=sample"
+    assert match(run.game, trained, "random", games=20, seed=0).games == 20
     with pytest.raises(GameError, match="was trained for"):
-        players.player(seated, load("liars_dice"))
+        players.player(trained, load("liars_dice"))
 
 
 def test_a_run_that_stops_before_its_first_gate_gives_the_newest_player(tmp_path):
@@ -202,14 +205,14 @@ def test_a_run_is_not_resumed_with_other_dice(tmp_path):
         Run(other, tmp_path / "run", resume=True)
 
 
-# The published way -------------------------------------------------------------------------------
+# The published method ----------------------------------------------------------------------------
 
 
 def test_the_learning_rate_falls_as_published():
-    told = recipe("liars_dice", "published")
-    assert told.rate_at(0) == pytest.approx(1e-3)
-    assert told.rate_at(4000) == pytest.approx(5e-4)
-    assert told.rate_at(210_010) == pytest.approx(4 / 214_010)
+    published = recipe("liars_dice", "published")
+    assert published.learning_rate(0) == pytest.approx(1e-3)
+    assert published.learning_rate(4000) == pytest.approx(5e-4)
+    assert published.learning_rate(210_010) == pytest.approx(4 / 214_010)
 
 
 def test_few_deals_are_each_played_once_and_many_are_drawn():
@@ -217,7 +220,7 @@ def test_few_deals_are_each_played_once_and_many_are_drawn():
     hands = {liars_dice.text(s) for s in method.deal().host()}
     assert hands == {f"{a} / {b}" for a in (1, 2, 3) for b in (1, 2, 3)}
     many = begun(replace(PUBLISHED, options={"dice": (1, 2)}))  # 216 ways
-    assert many.every_deal is None and many.deal().size == 100
+    assert many.all_deals is None and many.deal().size == 100
 
 
 def test_samples_are_all_states_of_the_games_for_both_seats():
@@ -227,9 +230,9 @@ def test_samples_are_all_states_of_the_games_for_both_seats():
     wanted = []
     for end in batch.host():
         faces = [np.flatnonzero(hand) + 1 for hand in end["hand"]]
-        told = liars_dice.history(end)
-        for length in range(len(told) + 1):
-            s = liars_dice.position(method.game, faces, told[:length])
+        history = liars_dice.history(end)
+        for length in range(len(history) + 1):
+            s = liars_dice.position(method.game, faces, history[:length])
             for seat in range(2):
                 view = method.game.look(s, seat)
                 wanted.append((view.tobytes(), float(method.game.scores(end)[seat])))
@@ -249,14 +252,14 @@ def test_hands_are_as_likely_as_dice_fall():
     assert pairs == pytest.approx([1 / 36] * 6 + [2 / 36] * 15)
 
 
-def test_a_call_is_worth_what_the_dice_say():
+def test_the_value_of_a_call_is_what_the_dice_say():
     """Joker, one die each: "one 4" holds against a hidden die with chance 1/3, or surely."""
     hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
     unread = hands.odds[1][None]
-    got = hands.when_called(torch.tensor([3]), 0, unread)[0]
+    values = hands.when_called(torch.tensor([3]), 0, unread)[0]
     shown = hands.privs[0][:, :6].argmax(1) + 1
-    for face, worth in zip(shown.tolist(), got.tolist(), strict=True):
-        assert worth == pytest.approx(1.0 if face in (1, 4) else 2 / 6 - 4 / 6)
+    for face, value in zip(shown.tolist(), values.tolist(), strict=True):
+        assert value == pytest.approx(1.0 if face in (1, 4) else 2 / 6 - 4 / 6)
 
 
 def test_a_place_in_the_memory_has_one_history():
@@ -272,12 +275,12 @@ def test_a_place_in_the_memory_has_one_history():
     assert (again == places[held]).all() and not new.any()
 
 
-def test_a_game_without_climbing_bids_is_refused():
+def test_a_game_without_rising_bids_is_refused():
     with pytest.raises(GameError, match="kuhn"):
         Hands(load("kuhn"), "cpu")
 
 
-def test_a_history_tells_which_actions_are_above():
+def test_the_actions_above_a_history_are_the_legal_ones():
     game = load("liars_dice", **TINY)
     for history in ([], [0], [1, 4], [5]):
         s = liars_dice.position(game, [(1,), (2,)], history)
@@ -289,10 +292,10 @@ def test_a_history_tells_which_actions_are_above():
 
 
 @pytest.mark.gpu
-@WAYS
-def test_the_same_code_learns_on_a_gpu(told):
-    few = {name: 5 for name in ("steps", "plays", "lessons") if hasattr(told, name)}
-    small = replace(told, **few)
+@ALL_METHODS
+def test_the_same_code_learns_on_a_gpu(training):
+    few = {name: 5 for name in ("steps", "plays") if hasattr(training, name)}
+    small = replace(training, **few)
     here, there = begun(small), begun(small, "cuda")
     assert here.iterate(1, silent).keys() == there.iterate(1, silent).keys()
     assert all(p.device.type == "cuda" for p in there.average.parameters())

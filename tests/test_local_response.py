@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 from kibitz import cli, games
 from kibitz.arena import local_response as module
 from kibitz.arena.exploitability import exploit, policy_of, uniform
-from kibitz.arena.local_response import Climb, Responder, climbs, local_response
-from kibitz.bidding.exact.climb import NoClimb
+from kibitz.arena.local_response import BiddingGame, Responder, climbs, local_response
+from kibitz.bidding.exact.bidding_game import NotABiddingGame
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.chance import streams
 from kibitz.game import GameError
@@ -66,7 +66,7 @@ def face_of(climb, seat, hand):
 
 
 def test_what_is_believed_of_hands_is_bayes_rule():
-    climb = Climb(SMALL)
+    climb = BiddingGame(SMALL)
     compared = 0
     for seat in range(2):  # of the player
         faces = [face_of(climb, seat, hand) - 1 for hand in range(3)]
@@ -95,7 +95,7 @@ def decision(responder, climb, history, own, weights):
 
 def real_value(policy, seat):
     """What a responder gets on average, every pair of hands dealt and every answer tried."""
-    climb = Climb(SMALL)
+    climb = BiddingGame(SMALL)
     responder = Responder(climb, policy, seat)
 
     def value(own, mine, theirs, history):
@@ -232,7 +232,7 @@ def test_progress_is_told_to_the_end():
 def test_a_game_without_climbing_bids_is_refused():
     kuhn = games.load("kuhn")
     assert climbs(SMALL) and not climbs(kuhn)
-    with pytest.raises(NoClimb, match="kuhn is not a game of climbing bids"):
+    with pytest.raises(NotABiddingGame, match="kuhn is not a game of rising bids"):
         local_response(kuhn, "random")
 
 
@@ -262,7 +262,7 @@ def refused(*words):
 
 def test_the_command_line_says_what_it_cannot_do():
     honest = ("liars_dice", "honest", "--local")
-    assert "kuhn is not a game of climbing bids" in refused("kuhn", "random", "--local", "10")
+    assert "kuhn is not a game of rising bids" in refused("kuhn", "random", "--local", "10")
     assert "takes 4 games or more, not 3" in refused(*honest, "3")
     assert "--solve looks at the whole game" in refused(*honest, "9", "--solve", "9")
 

@@ -32,8 +32,8 @@ def test_a_saved_network_comes_back_bit_by_bit(kind, tmp_path):
     net = lively(ZoneNet(SMALL)).to(kind)
     about = {"game": "beasty_bar", "steps": 7, "rates": [0.1, None]}
     save_net(tmp_path / "net.safetensors", net, about)
-    again, told = load_net(tmp_path / "net.safetensors")
-    assert told == about and again.config == SMALL and not again.training
+    again, loaded_about = load_net(tmp_path / "net.safetensors")
+    assert loaded_about == about and again.config == SMALL and not again.training
     assert again.state_dict().keys() == net.state_dict().keys()
     for name, weights in net.state_dict().items():
         assert again.state_dict()[name].dtype == kind
@@ -79,18 +79,18 @@ def mixed(tensor):
 
 
 @pytest.mark.parametrize(
-    ("contents", "told"),
+    ("contents", "message"),
     [
-        (lambda path: path.read_bytes()[:-1], "not all there"),
-        (lambda path: path.read_bytes()[:500], "not all there"),
-        (lambda path: b"", "no safetensors file"),
-        (lambda path: b"once upon a time" * 99, "no safetensors file"),
-        (lambda path: pickle.dumps({"weights": [1.0] * 99}), "no safetensors file"),
-        (lambda path: pickled(ZoneNet(SMALL)), "no safetensors file"),
+        (lambda path: path.read_bytes()[:-1], "not a complete safetensors file"),
+        (lambda path: path.read_bytes()[:500], "not a complete safetensors file"),
+        (lambda path: b"", "not a complete safetensors file"),
+        (lambda path: b"once upon a time" * 99, "not a complete safetensors file"),
+        (lambda path: pickle.dumps({"weights": [1.0] * 99}), "not a complete safetensors file"),
+        (lambda path: pickled(ZoneNet(SMALL)), "not a complete safetensors file"),
         (one_bit_wrong, "is damaged"),
         (lambda path: safetensors.torch.save({"a": torch.zeros(2)}), "kibitz did not save them"),
         (lambda path: altered(path, format="kibitz net 9"), "kibitz did not save them"),
-        (lambda path: altered(path, net="trilinear"), "'trilinear'; we know"),
+        (lambda path: altered(path, net="trilinear"), "'trilinear'; kibitz knows"),
         (lambda path: altered(path, config='{"depth": 3}'), "does not fit.*'depth'"),
         (
             lambda path: altered(path, config=unfit(width=32)),
@@ -122,9 +122,9 @@ def mixed(tensor):
         (lambda path: altered(path, lacks="scalars.bias"), "lacks weights 'scalars.bias'"),
     ],
 )
-def test_a_file_that_is_not_ours_or_not_whole_is_refused_in_a_sentence(saved, contents, told):
+def test_a_foreign_or_damaged_file_is_refused_in_a_sentence(saved, contents, message):
     saved.write_bytes(contents(saved))
-    with pytest.raises(NetError, match=told) as refusal:
+    with pytest.raises(NetError, match=message) as refusal:
         load_net(saved)
     assert str(saved) in str(refusal.value)
     assert "\n" not in str(refusal.value)

@@ -31,7 +31,7 @@ from onnx import TensorProto, helper  # noqa: E402
 
 
 def doc_strings(model):
-    model.doc_string = model.graph.doc_string = "told\n" * 900
+    model.doc_string = model.graph.doc_string = "notes\n" * 900
     for node in model.graph.node:
         node.doc_string, node.name = "File 'train.py', line 3\n" * 50, f"node of {node.op_type}"
     for tensor in model.graph.initializer:
@@ -63,9 +63,9 @@ def another_domain_beside(model):
 
 def inputs_in_the_other_order(model):
     first, second = model.graph.input
-    told = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in (second, first)]
+    exchanged = [onnx.ValueInfoProto.FromString(v.SerializeToString()) for v in (second, first)]
     del model.graph.input[:]
-    model.graph.input.extend(told)
+    model.graph.input.extend(exchanged)
 
 
 VARIATIONS = {
@@ -92,9 +92,9 @@ def file(tmp_path):
     return tmp_path / "net.onnx"
 
 
-@pytest.mark.parametrize("how", VARIATIONS.values(), ids=VARIATIONS)
-def test_the_same_chain_is_the_same_network(file, how):
-    file.write_bytes(a_model(**how))
+@pytest.mark.parametrize("settings", VARIATIONS.values(), ids=VARIATIONS)
+def test_the_same_chain_is_the_same_network(file, settings):
+    file.write_bytes(a_model(**settings))
     onnx.checker.check_model(onnx.load(file))
     assert same_weights(load_onnx(file)[0], SMALL)
 
@@ -116,8 +116,8 @@ def test_a_node_need_not_stand_in_order(file):
 
 def renamed(old, new):
     def change(model):
-        for each in (*model.graph.input, *model.graph.output):
-            each.name = new if each.name == old else each.name
+        for declaration in (*model.graph.input, *model.graph.output):
+            declaration.name = new if declaration.name == old else declaration.name
         for node in model.graph.node:
             node.input[:] = [new if name == old else name for name in node.input]
             node.output[:] = [new if name == old else name for name in node.output]
@@ -153,10 +153,10 @@ def more(*nodes):
 
 
 def own_function(model):
-    made = helper.make_function(
+    function = helper.make_function(
         "", "Relu", ["x"], ["y"], [helper.make_node("Neg", ["x"], ["y"])], []
     )
-    model.functions.append(made)
+    model.functions.append(function)
 
 
 def sparse(model):
@@ -165,9 +165,9 @@ def sparse(model):
 
 def circle(model):
     """The first hidden layer gets what comes out of itself."""
-    made = {n.output[0]: n for n in model.graph.node}
+    by_output = {n.output[0]: n for n in model.graph.node}
     first = next(n for n in model.graph.node if "W_h0" in n.input)
-    made[first.input[0]].input[0] = next(
+    by_output[first.input[0]].input[0] = next(
         n.output[0] for n in model.graph.node if first.output[0] in n.input
     )
 
@@ -183,27 +183,33 @@ ALPHA = [helper.make_attribute("alpha", 2.0)]
 TRANS_A = [helper.make_attribute("transA", 1)]
 
 REFUSED = {
-    "input of another name": ({"change": renamed("priv", "hand")}, "makes .*value.* of .*hand"),
-    "output of another name": ({"change": renamed("value", "v")}, "not 'value' of 'priv'"),
-    "opset 6": ({"opset": 6}, "version 6; we know 7 to"),
-    "opset to come": ({"opset": onnx_file.NEWEST_OPSET + 1}, "we know 7 to"),
-    "another activation": ({"activation": "Sigmoid"}, "where Relu should be there is Sigmoid"),
+    "input of another name": (
+        {"change": renamed("priv", "hand")},
+        "computes .*value.* from .*hand",
+    ),
+    "output of another name": ({"change": renamed("value", "v")}, "not 'value' from 'priv'"),
+    "opset 6": ({"opset": 6}, "version 6; kibitz knows 7 to"),
+    "opset to come": ({"opset": onnx_file.NEWEST_OPSET + 1}, "kibitz knows 7 to"),
+    "another activation": ({"activation": "Sigmoid"}, "it has Sigmoid where Relu should be"),
     "another end": (
         {"change": other_node(-1, op_type="Erf")},
-        "where Tanh should be there is Erf",
+        "it has Erf where Tanh should be",
     ),
-    "another domain": ({"change": other_node(4, domain="evil")}, "no operator evil.Mul"),
+    "another domain": (
+        {"change": other_node(4, domain="evil")},
+        "operator evil.Mul does not belong",
+    ),
     "operators of its own": ({"change": own_function}, "operators of its own"),
-    "a sum for the product": ({"change": other_node(4, op_type="Sub")}, "there is Sub"),
+    "a sum for the product": ({"change": other_node(4, op_type="Sub")}, "it has Sub where"),
     "an operator beside": (
         {"change": more(helper.make_node("Relu", ["priv"], ["aside"]))},
-        "beside the chain: Relu",
+        "outside the chain: Relu",
     ),
     "an operator twice": (
         {"change": more(helper.make_node("Relu", ["priv"], ["value"]))},
-        "no plain chain",
+        "not a plain chain",
     ),
-    "two outputs of one": ({"change": other_node(5, output=["t5", "more"])}, "no operator"),
+    "two outputs of one": ({"change": other_node(5, output=["t5", "more"])}, "does not belong"),
     "a hand twice": ({"change": other_node(2, input=["priv", "W_pub"])}, "not 'priv' and 'pub'"),
     "factors": ({**GEMM, "change": other_node(0, attribute=ALPHA)}, "Gemm is not used"),
     "turned input": ({**GEMM, "change": other_node(0, attribute=TRANS_A)}, "Gemm is not used"),
@@ -211,14 +217,14 @@ REFUSED = {
         {**GEMM, "change": other_node(0, input=["priv", "W_priv"])},
         "Gemm is not",
     ),
-    "sparse numbers": ({"change": sparse}, "no plain chain"),
+    "sparse numbers": ({"change": sparse}, "not a plain chain"),
     "missing numbers": ({"change": without("W_h1")}, "'W_h1' are not in the file"),
     "double numbers": ({"change": other_tensor("W_priv", W.astype(np.float64))}, "not float32"),
     "NaN": ({"change": other_tensor("b_priv", B9 * np.float32("nan"))}, "not all finite"),
     "infinity": ({"change": other_tensor("b_priv", B9 + np.float32("inf"))}, "not all finite"),
     "a bias too long": (
         {"change": other_tensor("b_priv", W[0, :8].copy())},
-        "no weight and bias",
+        "are not the weight and bias",
     ),
     "layers apart": ({"change": other_tensor("W_h1", W[:5, :6].copy())}, "do not fit together"),
     "numbers of rank 3": ({"change": other_tensor("W_priv", W[None])}, "is not .* float32"),
@@ -226,14 +232,14 @@ REFUSED = {
     "a giant": ({"change": dims("W_priv", 1 << 40, 1 << 20)}, "bytes, which is not"),
     "a wrapping giant": ({"change": dims("W_priv", 1 << 62, 1 << 62)}, "bytes, which is not"),
     "a negative size": ({"change": dims("W_priv", -32, -9)}, "bytes, which is not"),
-    "external data": ({"change": external}, "said to be in another file"),
+    "external data": ({"change": external}, "declared to be in another file"),
     "a wrong declaration": ({"change": declared("pub", [124])}, r"'pub' is declared as \[124\]"),
     "doubles declared": (
         {"change": declared("priv", [32], TensorProto.DOUBLE)},
         "'priv' is declared as",
     ),
     "rank 3": ({"change": declared("priv", [1, 1, 32])}, "'priv' is declared as"),
-    "mixed ranks": ({"change": declared("priv", [1, 32])}, "some have none"),
+    "mixed ranks": ({"change": declared("priv", [1, 32])}, "has a batch dimension"),
     "a circle": ({"change": circle}, "used more than once"),
     "a layer used twice": (
         {"net": SQUARE, "change": other_node(9, input=["t8", "W_h0"])},
@@ -243,41 +249,41 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("how", "told"), REFUSED.values(), ids=REFUSED)
-def test_a_file_that_is_no_such_chain_is_refused_in_a_sentence(file, how, told):
-    file.write_bytes(a_model(**how))
-    with pytest.raises(NetError, match=told) as refusal:
+@pytest.mark.parametrize(("settings", "message"), REFUSED.values(), ids=REFUSED)
+def test_a_file_without_such_a_chain_is_refused_in_a_sentence(file, settings, message):
+    file.write_bytes(a_model(**settings))
+    with pytest.raises(NetError, match=message) as refusal:
         load_onnx(file)
-    assert str(refusal.value).startswith(f"{file} cannot be taken in: ")
+    assert str(refusal.value).startswith(f"{file} cannot be imported: ")
     assert "\n" not in str(refusal.value) and len(str(refusal.value)) < 500
 
 
 def test_a_name_of_any_length_and_content_makes_a_short_plain_sentence(file):
     file.write_bytes(a_model(other_node(-1, op_type="Long\n\x1b[2J" * 90_000)))
-    with pytest.raises(NetError, match=r"there is Long \[2JLong") as refusal:
+    with pytest.raises(NetError, match=r"it has Long \[2JLong") as refusal:
         load_onnx(file)
     assert len(str(refusal.value)) < 500 and str(refusal.value).isprintable()
 
 
 @pytest.mark.parametrize(
-    ("contents", "told"),
+    ("contents", "message"),
     [
-        (b"", "no ONNX file"),
-        (b"\x00", "no ONNX file"),
-        (b"PK\x03\x04 not a model at all", "no ONNX file"),
-        (b"\xff" * 30, "no ONNX file"),
-        (b"\x3a\xff\xff\xff\xff\x7f", "not all there"),
-        (b"{'a': 1}" * 40, "no ONNX file"),
+        (b"", "not an ONNX file"),
+        (b"\x00", "not a complete ONNX file"),
+        (b"PK\x03\x04 not a model at all", "ONNX file"),
+        (b"\xff" * 30, "not an ONNX file"),
+        (b"\x3a\xff\xff\xff\xff\x7f", "not a complete ONNX file"),
+        (b"{'a': 1}" * 40, "ONNX file"),
         (b"\x08\x07" * 5000, "more than 256 fields"),
     ],
 )
-def test_what_is_no_onnx_file_is_refused(file, contents, told):
+def test_a_file_in_another_format_is_refused(file, contents, message):
     file.write_bytes(contents)
-    with pytest.raises(NetError, match=told):
+    with pytest.raises(NetError, match=message):
         load_onnx(file)
 
 
-def test_no_part_of_a_file_is_taken_for_the_whole(file):
+def test_a_part_of_a_file_is_never_accepted(file):
     whole = a_model()
     for size in (*range(0, 400), *range(400, len(whole), 41), len(whole) - 1):
         file.write_bytes(whole[:size])
@@ -310,9 +316,9 @@ def memory_used(work):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("how", ["a giant", "a wrapping giant", "external data", "a circle"])
-def test_hostile_files_cost_no_memory(file, how):
-    file.write_bytes(a_model(**REFUSED[how][0]))
+@pytest.mark.parametrize("name", ["a giant", "a wrapping giant", "external data", "a circle"])
+def test_hostile_files_cost_no_memory(file, name):
+    file.write_bytes(a_model(**REFUSED[name][0]))
     assert memory_used(lambda: load_onnx(file)) < 20 * file.stat().st_size + (1 << 20)
 
 

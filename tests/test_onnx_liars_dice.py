@@ -24,7 +24,7 @@ from kibitz.bidding.bilinear import (
     ConcatConfig,
     HandPolicyConfig,
     HandPolicyNet,
-    HandWorthNet,
+    HandValueNet,
     NetCompBilin,
     NetConcat,
 )
@@ -61,19 +61,25 @@ def players(folder):
     return found
 
 
-def value(game, who, hands, history, seat):
+def value(game, seated, hands, history, seat):
     view = game.look(liars_dice.position(game, hands, history), seat)
-    return float(who.evaluator.values(view[None])[0])
+    return float(values_of(seated, view[None])[0])
 
 
-def policy(game, who, hands, history):
+def values_of(seated, views):
+    """The values that a player's network gives to views."""
+    return seated._judge.values.values(views)
+
+
+def policy(game, seated, hands, history):
     """By action: its probability for the seat to move."""
     s = liars_dice.position(game, hands, history)
     sight = Sight(game, [s], [game.turn(s)], streams(1, "player", 1))
-    worth, odds = who.judge(sight)
-    told = {a: (worth[0, i], odds[0, i]) for i, a in enumerate(game.legal(s))}
-    assert not odds[0, len(told) :].any()
-    return told
+    judgement = seated.judge(sight)
+    values, odds = judgement.values[0], judgement.policy[0]
+    answers = {a: (values[i], odds[i]) for i, a in enumerate(game.legal(s))}
+    assert not odds[len(answers) :].any()
+    return answers
 
 
 # What the published networks say ------------------------------------------------------------------
@@ -82,15 +88,15 @@ def policy(game, who, hands, history):
 @pytest.mark.oracle("liars_dice", "cases")
 def test_values_and_probabilities_are_those_of_the_oracle(oracle_case, players):
     case = oracle_case
-    game, who = players[f"{case['d1']}{case['d2']}"]
-    assert case["model"] in who.name
+    game, seated = players[f"{case['d1']}{case['d2']}"]
+    assert case["model"] in seated.name
     hands = [(1,) * case["d1"], (1,) * case["d2"]]
     hands[case["perspective"]] = case["roll"]
-    told = value(game, who, hands, case["history"], case["perspective"])
-    assert told == pytest.approx(case["value"], abs=1e-5)
+    found_value = value(game, seated, hands, case["history"], case["perspective"])
+    assert found_value == pytest.approx(case["value"], abs=1e-5)
     if "policy" in case:
         first, children = case["policy"]["first_action"], case["policy"]["child_values"]
-        found = policy(game, who, hands, case["history"])
+        found = policy(game, seated, hands, case["history"])
         assert list(found) == list(range(first, first + len(children)))
         worths, odds = zip(*found.values(), strict=True)
         assert worths == pytest.approx(children, abs=1e-5)
@@ -107,15 +113,15 @@ def test_values_and_probabilities_are_those_of_the_oracle(oracle_case, players):
     ],
 )
 def test_the_worked_example_has_its_values(players, history, of_seat_0, of_seat_1):
-    game, who = players["55"]
-    told = [value(game, who, [A, B], history, seat) for seat in range(2)]
-    assert told == pytest.approx([of_seat_0, of_seat_1], abs=1e-5)
+    game, seated = players["55"]
+    values = [value(game, seated, [A, B], history, seat) for seat in range(2)]
+    assert values == pytest.approx([of_seat_0, of_seat_1], abs=1e-5)
 
 
 def test_the_example_with_uneven_dice_has_its_value(players):
-    game, who = players["45"]
-    told = value(game, who, [(1, 1, 4, 6), (1,) * 5], [3, 16], 0)
-    assert told == pytest.approx(0.0120481, abs=1e-5)
+    game, seated = players["45"]
+    found = value(game, seated, [(1, 1, 4, 6), (1,) * 5], [3, 16], 0)
+    assert found == pytest.approx(0.0120481, abs=1e-5)
 
 
 def test_the_three_likeliest_actions_are_those_of_the_specification(players):
@@ -148,7 +154,7 @@ def all_hands(dice):
     }.items(),
 )
 def test_start_values_are_those_of_the_specification(players, dice, means):
-    game, who = players[dice]
+    game, seated = players[dice]
     for seat, mean in enumerate(means):
         views, rolls = [], []
         for hand, count in all_hands(int(dice[seat])):
@@ -156,14 +162,14 @@ def test_start_values_are_those_of_the_specification(players, dice, means):
             hands[seat] = hand
             views.append(game.look(liars_dice.position(game, hands), seat))
             rolls.append(count)
-        told = np.average(who.evaluator.values(np.stack(views)), weights=rolls)
+        average = np.average(values_of(seated, np.stack(views)), weights=rolls)
         assert sum(rolls) == 6 ** int(dice[seat])
-        assert told == pytest.approx(mean, abs=1e-5)
+        assert average == pytest.approx(mean, abs=1e-5)
 
 
 def test_nobody_opens_with_the_call(players):
-    game, who = players["55"]
-    odds = [policy(game, who, [hand, B], [])[60][1] for hand, _ in all_hands(5)]
+    game, seated = players["55"]
+    odds = [policy(game, seated, [hand, B], [])[60][1] for hand, _ in all_hands(5)]
     assert len(odds) == 252 and not any(odds)
 
 
@@ -199,11 +205,11 @@ def test_published_networks_go_in_and_out_unchanged(folder, players, tmp_path, d
     checkpoint, again = tmp_path / "net.safetensors", tmp_path / "again.onnx"
     assert take_in(original, checkpoint).options.dice == tuple(map(int, dice))
     hand_out(checkpoint, again, batched=batched)
-    net, told = load_onnx(again)
+    net, about = load_onnx(again)
     assert same_weights(load_onnx(original)[0], net)
     assert same_weights(load_net(checkpoint)[0], net)
-    assert told["name"] == "liars_dice"
-    assert told["options"] == {"dice": game.options.dice, "sides": 6, "variant": "joker"}
+    assert about["name"] == "liars_dice"
+    assert about["options"] == {"dice": game.options.dice, "sides": 6, "variant": "joker"}
     views = views_of(game)
     ours = ChildValues(net).values(views)
     assert ours == pytest.approx(runtime(original, views, net.config.priv, False), abs=1e-5)
@@ -224,10 +230,10 @@ def test_our_files_have_the_nodes_of_the_published_ones(folder, players, tmp_pat
 
 def wiring(graph):
     """The operators in order, with what goes in by where it comes from or by its shape."""
-    made = {node.output[0]: i for i, node in enumerate(graph.node)}
+    by_output = {node.output[0]: i for i, node in enumerate(graph.node)}
     shapes = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
     return [
-        (node.op_type, [made.get(name, shapes.get(name, name)) for name in node.input])
+        (node.op_type, [by_output.get(name, shapes.get(name, name)) for name in node.input])
         for node in graph.node
     ]
 
@@ -260,8 +266,8 @@ def test_our_files_keep_the_contract(tmp_path, batched):
     ]
     assert same_weights(load_onnx(path)[0], SMALL)
     views = views_of(UNEVEN)
-    told = ChildValues(SMALL).values(views)
-    assert told == pytest.approx(runtime(path, views, 32, batched), abs=1e-5)
+    values = ChildValues(SMALL).values(views)
+    assert values == pytest.approx(runtime(path, views, 32, batched), abs=1e-5)
 
 
 # Which game a file is for -------------------------------------------------------------------------
@@ -297,7 +303,7 @@ def test_the_game_follows_from_shapes_and_name(tmp_path, name, sizes, options, d
 
 
 @pytest.mark.parametrize(
-    ("name", "sizes", "options", "told"),
+    ("name", "sizes", "options", "message"),
     [
         ("net", (32, 112), {}, "who opens: say --option dice=4,5 or dice=5,4"),
         ("net", (33, 124), {}, "priv 33 and pub 124, which liars_dice does not have with any dice"),
@@ -309,10 +315,10 @@ def test_the_game_follows_from_shapes_and_name(tmp_path, name, sizes, options, d
         ("net", (32, 124), {"faces": "6"}, "there is no option 'faces'"),
     ],
 )
-def test_a_file_for_no_such_game_is_refused(tmp_path, name, sizes, options, told):
+def test_a_file_for_an_unknown_game_is_refused(tmp_path, name, sizes, options, message):
     file = tmp_path / f"{name}.onnx"
     file.write_bytes(a_model(net=net_for(*sizes)))
-    with pytest.raises(GameError, match=told):
+    with pytest.raises(GameError, match=message):
         take_in(file, tmp_path / "net.safetensors", **options)
     assert not (tmp_path / "net.safetensors").exists()
 
@@ -331,16 +337,16 @@ def test_a_network_of_another_game_is_refused(tmp_path, file):
 
 
 @pytest.mark.parametrize(
-    ("name", "options", "told"),
+    ("name", "options", "message"),
     [
         ("model_45_joker", {"dice": (5, 4)}, r"trained for dice \(4, 5\), not \(5, 4\)"),
         ("net", {"dice": (5, 5)}, "trained for view"),
         ("net", {"dice": (4, 4)}, "trained for view"),
     ],
 )
-def test_a_file_for_another_table_does_not_sit_down(tmp_path, name, options, told):
+def test_a_file_for_another_table_does_not_sit_down(tmp_path, name, options, message):
     (tmp_path / f"{name}.onnx").write_bytes(a_model())
-    with pytest.raises(PlayerError, match=told):
+    with pytest.raises(PlayerError, match=message):
         player(f"net:{tmp_path}/{name}.onnx", games.load("liars_dice", **options))
 
 
@@ -360,15 +366,15 @@ def test_only_what_has_a_form_is_handed_out(tmp_path):
     assert not out.exists()
 
 
-@pytest.mark.parametrize("made", [HandPolicyNet, HandWorthNet])
-def test_networks_that_say_what_to_do_are_handed_out(made, tmp_path):
+@pytest.mark.parametrize("net_type", [HandPolicyNet, HandValueNet])
+def test_policy_networks_are_exported(net_type, tmp_path):
     from kibitz.adapters.onnx import load as loaded
 
-    net = made(HandPolicyConfig(priv=8, pub=28, interaction=8, hidden=(8,)), 1)
-    save_net(file := tmp_path / "net", net, {"told": 1})
+    net = net_type(HandPolicyConfig(priv=8, pub=28, interaction=8, hidden=(8,)), 1)
+    save_net(file := tmp_path / "net", net, {"note": 1})
     hand_out(file, out := tmp_path / "net.onnx")
     model, about = loaded(out)
-    assert about == {"told": 1}
+    assert about == {"note": 1}
     views = np.random.default_rng(1).integers(0, 2, (5, 36)).astype(np.float32)
     for ours, theirs in zip(net(torch.from_numpy(views)), model(views), strict=True):
         assert np.abs(ours.detach().numpy() - theirs).max() < 1e-4

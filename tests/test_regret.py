@@ -7,7 +7,7 @@ import pytest
 
 from kibitz import games
 from kibitz.bidding.exact import form_of
-from kibitz.bidding.exact.climb import NoClimb
+from kibitz.bidding.exact.bidding_game import NotABiddingGame
 from kibitz.bidding.exact.ladder import Ladder
 from kibitz.chance import mix
 from kibitz.game import OVER, Game, GameError, Shape, layout, record, rule
@@ -101,9 +101,10 @@ def test_blocks_of_any_length_learn_the_same(method):
     game = liars_dice((1, 2), 3, "normal")
     whole, halves, sets = (Ladder(game, block_bits=bits) for bits in (9, 3, 0))
     assert [len(form.levels) for form in (whole, halves, sets)] == [1, 7, 10]
-    one, many, every = (solve(form, 30, method) for form in (whole, halves, sets))
-    assert np.array_equal(one.average, many.average) and np.array_equal(one.average, every.average)
-    assert one.response == many.response == every.response
+    one, many, all_heads = (solve(form, 30, method) for form in (whole, halves, sets))
+    assert np.array_equal(one.average, many.average)
+    assert np.array_equal(one.average, all_heads.average)
+    assert one.response == many.response == all_heads.response
 
 
 def test_a_cpu_parts_long_ladders_into_sixty_four_blocks():
@@ -137,7 +138,7 @@ def test_kuhn_poker_is_no_ladder(coin):
         coin,
         games.load("liars_dice", dice=(1, 1), opening_call=True),
     ):
-        with pytest.raises(NoClimb):
+        with pytest.raises(NotABiddingGame):
             Ladder(game)
 
 
@@ -177,9 +178,9 @@ def shell_score(s, out):
 
 @rule
 def shell_known(s, seat):
-    """Seat 1 does not see how often seat 0 has moved."""
-    told = 0 if seat == 1 else 1 + int(s.length)
-    return mix(1, told) | np.uint64(1)
+    """Seat 1 does not see the number of moves of seat 0."""
+    moves = 0 if seat == 1 else 1 + int(s.length)
+    return mix(1, moves) | np.uint64(1)
 
 
 @rule

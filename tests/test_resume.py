@@ -1,4 +1,4 @@
-"""Resuming: what is missing or damaged is named, and nothing goes on as if it were whole."""
+"""Resuming: everything missing or damaged is named, and no damaged run continues silently."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import killing
 import numpy as np
 import pytest
 import test_liars_dice_training as dice
-from test_train import TINY, some_positions
+from test_train import TINY, positions_of
 
 from kibitz import cli
 from kibitz.game import GameError
@@ -29,8 +29,8 @@ SEED = 3
 GAME = load("beasty_bar", early_stop=True)
 
 
-def trained(path: Path, told=TINY, **options) -> Run:
-    run = Run(told, path, **options)
+def trained(path: Path, training=TINY, **options) -> Run:
+    run = Run(training, path, **options)
     run.train()
     run.close()
     return run
@@ -165,7 +165,7 @@ def test_a_damaged_league_member_is_refused(copied):
         resumed(copied)
 
 
-def test_lost_checkpoints_are_not_begun_anew(copied):
+def test_a_run_that_lost_its_checkpoints_does_not_start_again(copied):
     for number in (3, 4):
         (copied / f"checkpoints/00000{number}.safetensors").unlink()
     with pytest.raises(RunError, match=r"000003\.safetensors is missing"):
@@ -182,7 +182,7 @@ def test_a_checkpoint_of_another_game_is_refused(copied):
     path = copied / "checkpoints/000004.safetensors"
     with_about(path, lambda about: about.update(json.loads(json.dumps(other))))
     before = files(copied)
-    for refill in (False, True):  # it is somebody's: it is neither passed over nor removed
+    for refill in (False, True):  # it is another run's: it is neither skipped nor removed
         with pytest.raises(RunError, match="is a run of kuhn, not of beasty_bar"):
             resumed(copied, refill=refill)
     assert files(copied) == before
@@ -213,16 +213,16 @@ def test_a_checkpoint_of_another_network_is_refused(copied):
         resumed(copied)
 
 
-@pytest.mark.parametrize("name", ["PUBLISHED", "CLIMBING", "BELIEFS", "RESPONSE"])
+@pytest.mark.parametrize("name", ["PUBLISHED", "REMEMBERED", "BELIEFS", "RESPONSE"])
 def test_methods_without_a_replay_verify_as_well(name, tmp_path):
-    told = replace(getattr(dice, f"KILLED_{name}"), iterations=2)
-    trained(tmp_path / "run", told, seed=SEED)
+    training = replace(getattr(dice, f"KILLED_{name}"), iterations=2)
+    trained(tmp_path / "run", training, seed=SEED)
     flip(tmp_path / "run/checkpoints/000002.safetensors", 10)
     with pytest.raises(RunError, match=r"000002\.safetensors is damaged"):
-        Run(told, tmp_path / "run", resume=True)
-    mended = trained(tmp_path / "run", told, resume=True, refill=True)
+        Run(training, tmp_path / "run", resume=True)
+    mended = trained(tmp_path / "run", training, resume=True, refill=True)
     assert mended.standing.iteration == 2 and not mended.standing.refilled
-    trained(tmp_path / "again", told, seed=SEED)
+    trained(tmp_path / "again", training, seed=SEED)
     assert killing.weights(tmp_path / "run") == killing.weights(tmp_path / "again")
 
 
@@ -231,14 +231,14 @@ def test_methods_without_a_replay_verify_as_well(name, tmp_path):
 
 def test_a_shard_of_another_game_is_refused(tmp_path):
     path = tmp_path / "000001.safetensors"
-    some_positions(5).save(path, GAME)
+    positions_of(5).save(path, GAME)
     with pytest.raises(RunError, match="positions of another game"):
         Positions.read(path, load("beasty_bar", early_stop=False))
 
 
 def test_a_shard_that_is_not_the_listed_one_is_refused(tmp_path):
     path = tmp_path / "000001.safetensors"
-    some_positions(5).save(path, GAME)
+    positions_of(5).save(path, GAME)
     with pytest.raises(RunError, match="not the file that the checkpoint lists"):
         Positions.read(path, GAME, Listed(path.name, "0" * 64, 5))
 
@@ -268,7 +268,7 @@ def spoilt(part, row, value):
     ],
 )
 def test_positions_that_cannot_be_learnt_from_are_refused(tmp_path, spoil, problem):
-    positions = some_positions(5)
+    positions = positions_of(5)
     spoil(positions)
     positions.save(tmp_path / "000001.safetensors", GAME)
     with pytest.raises(RunError, match=problem):
@@ -289,7 +289,7 @@ def test_positions_that_cannot_be_learnt_from_are_refused(tmp_path, spoil, probl
 )
 def test_a_shard_with_arrays_of_another_shape_is_refused(tmp_path, change):
     path = tmp_path / "000001.safetensors"
-    some_positions(5).save(path, GAME)
+    positions_of(5).save(path, GAME)
     stored = read_stored(path)
     write_tensors(path, {**stored.arrays, **change}, stored.about)
     with pytest.raises(RunError, match="does not hold positions of beasty_bar"):
@@ -299,7 +299,7 @@ def test_a_shard_with_arrays_of_another_shape_is_refused(tmp_path, change):
 # Filling anew ------------------------------------------------------------------------------------
 
 
-def test_refilling_goes_on_from_the_newest_intact_checkpoint(stopped):
+def test_refilling_continues_from_the_newest_intact_checkpoint(stopped):
     flip(stopped / "checkpoints/000003.safetensors")
     flip(stopped / "replay/000001.safetensors", 10)
     run = Run(TINY, stopped, resume=True, refill=True)
@@ -317,7 +317,7 @@ def test_refilling_goes_on_from_the_newest_intact_checkpoint(stopped):
     numbers = [int(Path(shard["file"]).stem) for shard in checkpoint_about(stopped, 4)["replay"]]
     assert numbers[-2:] == [3, 4] and min(numbers[:-2]) > TINY.iterations
     assert not (stopped / "replay/000001.safetensors").exists()
-    resumed(stopped)  # all is whole again
+    resumed(stopped)  # the run is intact again
 
 
 def checkpoint_about(path: Path, iteration: int) -> dict:
@@ -331,7 +331,7 @@ def test_filling_does_not_learn(stopped):
     run.train(seconds=0)  # no time for an iteration
     run.close()
     assert killing.weights(stopped) == before
-    assert len(run.method.replay) >= min(run.method.recipe.room, 100)
+    assert len(run.method.replay) >= min(run.method.recipe.replay_size, 100)
 
 
 def test_nothing_is_removed_before_the_new_state_is_saved(stopped):
@@ -369,7 +369,7 @@ def test_damaged_league_members_are_dropped_and_the_best_is_restored(stopped):
     resumed(stopped)
 
 
-def test_there_is_nothing_to_go_on_from_without_an_intact_checkpoint(copied):
+def test_a_run_without_an_intact_checkpoint_cannot_be_refilled(copied):
     for path in RunFolder(copied).checkpoints():
         flip(path)
     before = files(copied)
@@ -415,9 +415,9 @@ def test_a_checkpoint_restores_run_json(copied, content):
         file.write_bytes(content)
     with pytest.raises(RunError, match="give --resume"):
         Run(TINY, copied)
-    with pytest.raises(RunError, match="begun with another recipe: steps 3, not 9"):
+    with pytest.raises(RunError, match="started with another recipe: steps 3, not 9"):
         Run(replace(TINY, steps=9), copied, resume=True)
-    with pytest.raises(RunError, match="begun with another seed: 3"):
+    with pytest.raises(RunError, match="started with another seed: 3"):
         resumed(copied, seed=4)
     assert (file.read_bytes() if file.exists() else None) == content
     run = resumed(copied)
@@ -435,7 +435,7 @@ def test_a_damaged_run_json_alone_is_refused(tmp_path, content):
 # Files that are left over ------------------------------------------------------------------------
 
 
-def test_what_killed_saves_left_is_removed_at_the_next_start(copied):
+def test_temporary_files_of_killed_saves_are_removed_at_the_next_start(copied):
     ours = [
         "checkpoints/.000005.safetensors.4711",
         "league/.000004.safetensors.1",
@@ -507,15 +507,15 @@ def test_a_run_without_a_seed_draws_one_and_keeps_it(tmp_path):
 
 
 @pytest.mark.parametrize("seed", [2**62, LARGEST])
-@pytest.mark.parametrize("name", ["PUBLISHED", "CLIMBING", "BELIEFS", "RESPONSE", "search"])
+@pytest.mark.parametrize("name", ["PUBLISHED", "REMEMBERED", "BELIEFS", "RESPONSE", "search"])
 def test_large_seeds_work_for_all_methods(name, seed, tmp_path):
-    few = {"PUBLISHED": {"steps": 2}, "CLIMBING": {"plays": 3, "lessons": 3}}
-    told = TINY if name == "search" else replace(getattr(dice, name), **few.get(name, {}))
-    trained(tmp_path / "run", replace(told, iterations=1, gate_every=9), seed=seed)
+    few = {"PUBLISHED": {"steps": 2}, "REMEMBERED": {"plays": 3, "steps": 3}}
+    training = TINY if name == "search" else replace(getattr(dice, name), **few.get(name, {}))
+    trained(tmp_path / "run", replace(training, iterations=1, gate_every=9), seed=seed)
 
 
 @pytest.mark.parametrize("seed", [-1, 2**64, 1.5, True])
-def test_what_is_no_seed_is_refused(tmp_path, seed):
+def test_an_invalid_seed_is_refused(tmp_path, seed):
     with pytest.raises(GameError, match="a seed is a whole number from 0 to 18446744073709551615"):
         Run(SMALLEST, tmp_path / "run", seed=seed)
     assert not (tmp_path / "run").exists()
@@ -612,14 +612,15 @@ def test_the_command_shows_the_seed_and_refills(tmp_path, capsys, monkeypatch):
     with pytest.raises(SystemExit) as ended:
         cli.main()
     said = " ".join(capsys.readouterr().out.split())
-    assert not ended.value.code and "Passed over" in said and "iteration 2" in said
+    assert not ended.value.code and "Skipped" in said and "iteration 2" in said
 
 
 def test_every_recipe_has_a_network_that_fits():
-    from kibitz.train.tree_search.loop import Recipe, check_fits
+    from kibitz.train.tree_search.loop import SearchTraining, fitting
 
     for name in ("beasty_bar", "dominion"):
-        told = recipe(name)
-        assert isinstance(told, Recipe)
-        game = load(name, **told.options)
-        check_fits(told.network(game, 1), game)
+        training = recipe(name)
+        assert isinstance(training, SearchTraining)
+        game = load(name, **training.options)
+        net = training.network(game, 1)
+        assert fitting(net, game) is net

@@ -1,4 +1,4 @@
-"""Decisions solved from what everybody believes, and the players and training made of that."""
+"""Decisions solved from public beliefs, and the players and the training that use them."""
 
 import copy
 import itertools
@@ -9,10 +9,10 @@ import torch
 
 from kibitz.arena.exploitability import exploit
 from kibitz.arena.match import match
+from kibitz.bidding.belief_tracker import BeliefTracker
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
 from kibitz.bidding.hands import Hands
 from kibitz.bidding.lookahead import Lookahead, Public, updated
-from kibitz.bidding.story import Story
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
@@ -35,8 +35,8 @@ def lookahead(net, dice):
     return Lookahead(Hands(load("liars_dice", dice=dice), "cpu"), net)
 
 
-def some_public(look, standing, seed=0):
-    """Tables with beliefs that could be anything."""
+def random_public(look, standing, seed=0):
+    """Tables with random beliefs."""
     random = torch.Generator().manual_seed(seed)
     beliefs = [
         torch.rand(len(standing), len(odds), generator=random).softmax(1)
@@ -65,7 +65,7 @@ def test_gains_are_what_the_rules_say():
     for _ in range(50):
         mine, theirs = random.integers(21), random.integers(6)
         rung = random.integers(len(hands.bids))
-        s = game.copy(hands.climb.deal[mine, theirs])
+        s = game.copy(hands.bidding.deal[mine, theirs])
         game.play(s, hands.bids[rung])
         game.play(s, hands.call)
         assert hands.gains[rung, mine, theirs] == game.scores(s)[0]
@@ -74,9 +74,9 @@ def test_gains_are_what_the_rules_say():
 # The network ------------------------------------------------------------------------------------
 
 
-def test_what_a_table_is_worth_sums_to_zero(net):
+def test_the_values_of_a_table_sum_to_zero(net):
     look = lookahead(net, (1, 2))
-    public = some_public(look, [-1, 3, 7])
+    public = random_public(look, [-1, 3, 7])
     logits, mine, theirs = net(*public.roles, look.bids(public))
     total = (mine * public.roles[0]).sum(1) + (theirs * public.roles[1]).sum(1)
     assert logits.shape == (3, 25, 6)
@@ -94,88 +94,88 @@ def test_a_network_comes_back_from_a_file_even_in_half_precision(net, tmp_path):
 # Looking ahead ----------------------------------------------------------------------------------
 
 
-def test_after_the_highest_bid_everybody_calls_and_the_worth_is_exact(net):
+def test_after_the_highest_bid_all_hands_call_and_values_are_exact(net):
     look = lookahead(net, (2, 1))
     top = len(look.hands.bids) - 1
-    public = some_public(look, [top, top])
+    public = random_public(look, [top, top])
     solved = look.solve(public, 3, 0.5, 0.05)
     assert torch.equal(solved.policy[:, -1], torch.ones(2, 21))
     mine, theirs = public.roles
     gains = look.hands.gains[top]
-    assert torch.allclose(solved.worth[0], -(theirs @ gains.T), atol=1e-6)
-    assert torch.allclose(solved.worth[1], mine @ gains, atol=1e-6)
+    assert torch.allclose(solved.values[0], -(theirs @ gains.T), atol=1e-6)
+    assert torch.allclose(solved.values[1], mine @ gains, atol=1e-6)
 
 
-def test_what_is_solved_is_worth_as_much_to_one_as_it_costs_the_other(net):
+def test_the_values_of_a_solution_sum_to_zero(net):
     look = lookahead(net, (2, 2))
-    public = some_public(look, [-1, 0, 5, 20])
+    public = random_public(look, [-1, 0, 5, 20])
     solved = look.solve(public, 4, 0.5, 0.05)
     mine, theirs = public.roles
-    total = (mine * solved.worth[0]).sum(1) + (theirs * solved.worth[1]).sum(1)
+    total = (mine * solved.values[0]).sum(1) + (theirs * solved.values[1]).sum(1)
     assert total.abs().max() < 1e-4
     assert torch.allclose(solved.policy.sum(1), torch.ones(4, 21), atol=1e-5)
     assert (solved.policy * ~look.legal(public)[:, :, None]).abs().max() == 0
 
 
-def test_hands_move_towards_what_is_worth_more(net):
-    """Without calm the policy is the network's own, times exponentials of what was worth."""
+def test_hands_move_towards_higher_values(net):
+    """Without a magnet the policy is the network's own, times exponentials of the values."""
     look = lookahead(net, (1, 1))
-    public = some_public(look, [4])
-    step, before = 0.25, look.advice(public)
-    told = look.solve(public, 0, step, 0.0)
-    assert torch.allclose(told.policy, before, atol=1e-6)
+    public = random_public(look, [4])
+    step_size, before = 0.25, look.prior(public)
+    unchanged = look.solve(public, 0, step_size, 0.0)
+    assert torch.allclose(unchanged.policy, before, atol=1e-6)
     mine, theirs = public.roles
-    worth = torch.full((1, 13, 6), -torch.inf)
-    worth[:, -1] = -(look.hands.gains[4] @ theirs[0])
+    values = torch.full((1, 13, 6), -torch.inf)
+    values[:, -1] = -(look.hands.gains[4] @ theirs[0])
     for rung in range(5, 12):
         belief = updated(mine, before[:, rung])
-        x = net.trunk(net.look(0, theirs) + net.look(1, belief), torch.tensor([rung]))
-        worth[:, rung] = net.worth(x, theirs, belief)[1].detach()
-    wanted = (before.log() + step * worth).softmax(1)
-    assert torch.allclose(look.solve(public, 1, step, 0.0).policy, wanted, atol=1e-4)
+        x = net.trunk(net.embed(0, theirs) + net.embed(1, belief), torch.tensor([rung]))
+        values[:, rung] = net.hand_values(x, theirs, belief)[1].detach()
+    wanted = (before.log() + step_size * values).softmax(1)
+    assert torch.allclose(look.solve(public, 1, step_size, 0.0).policy, wanted, atol=1e-4)
 
 
 def test_time_ends_the_rounds(net):
     look = lookahead(net, (1, 1))
-    public = some_public(look, [-1])
+    public = random_public(look, [-1])
     hurried = look.solve(public, 10**9, 0.5, 0.01, seconds=0.02)
     assert torch.allclose(hurried.policy.sum(1), torch.ones(1, 6), atol=1e-5)
 
 
-# Stories and players ----------------------------------------------------------------------------
+# Beliefs and players ----------------------------------------------------------------------------
 
 
 def test_beliefs_follow_from_what_each_hand_would_have_bid(net):
     look = lookahead(net, (1, 2))
-    story = Story(look, look.advice, rows=4)
+    tracker = BeliefTracker(look, look.prior, rows=4)
     bids = (2, 5, 9)
     public = look.opening()
     for rung in bids:
-        policy = look.advice(public)
+        policy = look.prior(public)
         public = public.after(torch.tensor([rung]), policy[:, rung])
-    odds = story.odds([bids], np.array([13]))
+    odds = tracker.odds([bids], np.array([13]))
     assert public.mover == 1
-    assert np.allclose(odds[0], look.advice(public)[0, :, 13], atol=1e-5)
+    assert np.allclose(odds[0], look.prior(public)[0, :, 13], atol=1e-5)
 
 
-def test_only_the_decision_that_is_due_is_thought_about(net):
+def test_only_the_present_decision_is_solved(net):
     look, asked = lookahead(net, (1, 2)), []
 
     def decide(public):
         asked.append(public.standing.tolist())
-        return look.advice(public)
+        return look.prior(public)
 
-    Story(look, decide, rows=1).odds([(2, 5, 9)], np.array([13]))
+    BeliefTracker(look, decide, rows=1).odds([(2, 5, 9)], np.array([13]))
     assert asked == [[9]]
 
 
 def test_an_answer_does_not_depend_on_what_else_was_asked(net):
     look = lookahead(net, (1, 1))
-    told = [(), (3,), (3, 4), (0, 1, 2), (5, 11)]
+    histories = [(), (3,), (3, 4), (0, 1, 2), (5, 11)]
     hands = np.array([0, 1, 2, 3, 4])
-    together = Story(look, look.advice, rows=4).odds(told, hands)
-    for k, bids in enumerate(told):
-        alone = Story(look, look.advice, rows=4).odds([bids], hands[k : k + 1])
+    together = BeliefTracker(look, look.prior, rows=4).odds(histories, hands)
+    for k, history in enumerate(histories):
+        alone = BeliefTracker(look, look.prior, rows=4).odds([history], hands[k : k + 1])
         assert np.array_equal(alone[0], together[k])
 
 
@@ -208,7 +208,7 @@ def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
         ("net:{},seconds=-1", {"dice": (1, 1)}, "seconds is a number, finite and above 0"),
     ],
 )
-def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):
+def test_a_belief_network_refuses_what_it_cannot_do_in_a_sentence(saved, text, options, why):
     with pytest.raises(GameError, match=why):
         player(text.format(saved), load("liars_dice", **options))
 
@@ -218,12 +218,12 @@ def test_what_a_network_of_beliefs_cannot_do_is_said(saved, text, options, why):
 SMALL = BeliefPlay(
     game="liars_dice",
     options={"dice": (1, 1), "sides": 3},
-    calm=(0.1, 0.03),
+    magnet=(0.1, 0.03),
     config={"width": 64, "depth": 2, "rank": 8},
-    rounds=8,
+    solve_rounds=8,
     tables=(128, 64),
-    turns=2,
-    lessons=60,
+    rounds=2,
+    steps=60,
     batch=128,
     iterations=6,
     gate_every=3,
@@ -232,11 +232,11 @@ SMALL = BeliefPlay(
 
 
 def exploited(run):
-    who = run.method.player(copy.deepcopy(run.method.average), "it")
-    return exploit(run.game, who).response.exploitability
+    trained = run.player(run.method.average, "trained")
+    return exploit(run.game, trained).response.exploitability
 
 
-def test_a_network_of_beliefs_learns(tmp_path):
+def test_a_belief_network_learns(tmp_path):
     run = Run(SMALL, tmp_path, seed=1)
     before, _ = exploited(run), run.train()
     assert before > 0.4
@@ -258,5 +258,5 @@ def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last(dice):
 
 def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
     large = recipe("liars_dice", "large")
-    pairs = {tuple(each["dice"]) for each in (large.options, *large.others)}
+    pairs = {tuple(options["dice"]) for options in (large.options, *large.others)}
     assert pairs == set(itertools.product(range(1, 6), repeat=2))

@@ -30,9 +30,9 @@ from kibitz.train.folder import Listed, RunError, RunFolder, read_tensors, write
 from kibitz.train.league import League
 from kibitz.train.replay import Positions, Replay
 from kibitz.train.run import Run
-from kibitz.train.tree_search.learner import Learner, Lessons
+from kibitz.train.tree_search.learner import Learner, Learning
 from kibitz.train.tree_search.selfplay import SelfPlay
-from kibitz.train.weights import follow
+from kibitz.train.weights import update_average
 
 TINY = replace(
     recipe("beasty_bar", "demo"),
@@ -40,7 +40,7 @@ TINY = replace(
     search=Settings(simulations=6, root="gumbel", considered=4),
     warm_search=Settings(simulations=10),
     warm_start=2,
-    lessons=Lessons(batch=32, warm_up=2, steps=20, average=0.9),
+    learning=Learning(batch=32, warm_up=2, steps=20, average_decay=0.9),
     games=8,
     steps=3,
     iterations=4,
@@ -49,17 +49,17 @@ TINY = replace(
     baselines=("random",),
 )
 
-TOLD = "test_train.TINY"
+NAME = "test_train.TINY"
 
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    return killing.finished(TOLD, tmp_path_factory.mktemp("undisturbed"))
+    return killing.finished(NAME, tmp_path_factory.mktemp("undisturbed"))
 
 
 def test_a_run_that_was_killed_ends_with_the_same_weights(undisturbed, tmp_path):
     half = killing.iteration_seconds(undisturbed) / 2
-    assert killing.killed_at(TOLD, tmp_path / "run", [(1, half), (2, half)]) == 2
+    assert killing.killed_at(NAME, tmp_path / "run", [(1, half), (2, half)]) == 2
     assert killing.weights(tmp_path / "run") == killing.weights(undisturbed)
     assert killing.reached(undisturbed) == TINY.iterations
     once, again = (RunFolder(path).metrics() for path in (undisturbed, tmp_path / "run"))
@@ -70,11 +70,11 @@ def test_a_run_that_was_killed_ends_with_the_same_weights(undisturbed, tmp_path)
 @pytest.mark.parametrize("attempt", range(10))
 def test_killing_at_random_moments_changes_nothing(undisturbed, tmp_path, attempt):
     began = time.monotonic()
-    killing.finished(TOLD, undisturbed)  # nothing is left to do: the time to start
+    killing.finished(NAME, undisturbed)  # nothing is left to do: the time to start
     start, training = time.monotonic() - began, RunFolder(undisturbed).metrics()[-1]["seconds"]
     dice = random.Random(attempt)
     moments = [start * dice.random() + 0.6 * training * dice.random() for _ in range(4)]
-    died = killing.killed_at(TOLD, tmp_path / "run", [(0, moment) for moment in moments])
+    died = killing.killed_at(NAME, tmp_path / "run", [(0, moment) for moment in moments])
     assert killing.weights(tmp_path / "run") == killing.weights(undisturbed)
     print(f"attempt {attempt}: killed {died} times at {[round(m, 2) for m in moments]} s, equal")
 
@@ -122,12 +122,12 @@ def test_a_run_of_another_game_is_refused(copied):
         resumed(copied)
 
 
-def test_a_run_is_not_begun_twice_nor_with_another_recipe(copied):
+def test_a_run_is_not_started_twice_nor_resumed_with_another_recipe(copied):
     with pytest.raises(RunError, match="holds a run already; give --resume"):
         Run(TINY, copied, seed=3)
-    with pytest.raises(RunError, match="begun with another seed: 3"):
+    with pytest.raises(RunError, match="started with another seed: 3"):
         Run(TINY, copied, seed=4, resume=True)
-    with pytest.raises(RunError, match="begun with another recipe"):
+    with pytest.raises(RunError, match="started with another recipe"):
         Run(replace(TINY, steps=9), copied, seed=3, resume=True)
 
 
@@ -173,23 +173,25 @@ def test_a_run_begins_with_a_given_network(copied, tmp_path):
     run = resumed(copied)
     run.champion(start := tmp_path / "p.safetensors", {})
     run.close()
-    begun = Run(TINY, tmp_path / "begun", seed=3, start=start)
-    begun.close()
-    for part in (begun.best, begun.method.average):
+    started = Run(TINY, tmp_path / "started", seed=3, start=start)
+    started.close()
+    for part in (started.best, started.method.average):
         for name, weights in load_net(start)[0].state_dict().items():
             assert torch.equal(part.state_dict()[name], weights), name
-    with pytest.raises(RunError, match="begun with another start"):
-        Run(TINY, tmp_path / "begun", seed=3, resume=True)
+    with pytest.raises(RunError, match="started with another start"):
+        Run(TINY, tmp_path / "started", seed=3, resume=True)
     other = replace(TINY, config={"width": 32, "embedding": 8})
     with pytest.raises(GameError, match="holds another network than this recipe trains"):
         Run(other, tmp_path / "other", seed=3, start=start)
-    Run(other, tmp_path / "other", seed=3).close()  # what could not begin holds no folder
+    Run(
+        other, tmp_path / "other", seed=3
+    ).close()  # a run that could not begin has released its folder
 
 
 # The parts ---------------------------------------------------------------------------------------
 
 
-def some_positions(count: int) -> Positions:
+def positions_of(count: int) -> Positions:
     game = load("beasty_bar", early_stop=True)
     actions = np.full((count, game.max_legal), -1, np.int16)
     actions[:, :2] = 3, 5
@@ -207,7 +209,7 @@ def some_positions(count: int) -> Positions:
 
 
 def test_positions_come_back_from_disk_as_they_were(tmp_path):
-    there, game = some_positions(5), load("beasty_bar", early_stop=True)
+    there, game = positions_of(5), load("beasty_bar", early_stop=True)
     listed = there.save(tmp_path / "000001.safetensors", game)
     back = Positions.read(tmp_path / "000001.safetensors", game, listed)
     assert listed.rows == 5
@@ -223,14 +225,14 @@ def test_a_damaged_shard_gets_a_sentence(tmp_path):
 def test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it():
     replay = Replay(10)
     for number in range(5):
-        replay.add(some_positions(4), Listed(f"{number:06d}.safetensors", "", 4))
+        replay.add(positions_of(4), Listed(f"{number:06d}.safetensors", "", 4))
     assert len(replay) == 12 and len(replay.shards) == 3
     assert [shard.number for shard in replay.listed] == [2, 3, 4]
     rows = replay.sample(100, np.random.default_rng(1))
     assert set(rows.value) == {0, 1, 2, 3}
 
 
-def test_the_learner_fits_what_it_is_shown():
+def test_the_learner_fits_a_batch():
     """A hundred steps on one batch: policy and value errors fall far."""
     from kibitz.nets import all_kinds
     from kibitz.nets.evaluate import NetEvaluator
@@ -241,8 +243,9 @@ def test_the_learner_fits_what_it_is_shown():
         "seats of one game oppose each other"
     )
     config, net = all_kinds()["zones"].config, all_kinds()["zones"].net
-    made = net(config(width=32, embedding=16, attention_heads=2, margin_head=True, dropout=0.0))
-    learner = Learner(game, made, Lessons(rate=3e-3, warm_up=5, steps=400), "cpu", seed=1)
+    small = net(config(width=32, embedding=16, attention_heads=2, margin_head=True, dropout=0.0))
+    learning = Learning(learning_rate=3e-3, warm_up=5, steps=400)
+    learner = Learner(game, small, learning, "cpu", seed=1)
     batch = played[:64]
     first = learner.learn(batch)
     for _ in range(100):
@@ -267,19 +270,19 @@ def test_self_play_searches_with_streams_that_no_table_has(monkeypatch):
     assert not keys & set(streams(5, "table", 1000)["key"].tolist())
 
 
-def test_the_average_keeps_as_much_of_its_weights_as_it_is_told_to():
+def test_the_average_keeps_the_given_share_of_its_weights():
     average, net = (nn.Linear(1, 1, bias=False) for _ in range(2))
     for step, kept in ((0, 0.1), (1_000_000, 0.9)):
         nn.init.constant_(average.weight, 1.0)
         nn.init.constant_(net.weight, 0.0)
-        follow(average, net, 0.9, step)
+        update_average(average, net, 0.9, step)
         assert average.weight.item() == pytest.approx(kept)
 
 
 def test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself():
-    game, rows = load("beasty_bar", early_stop=True), some_positions(4)
+    game, rows = load("beasty_bar", early_stop=True), positions_of(4)
     rows.score[:], rows.value[:], rows.margin[:] = 1.0, -1.0, 0.5
-    learner = Learner(game, nn.Linear(1, 1), Lessons(trust_search=0.25), "cpu", seed=1)
+    learner = Learner(game, nn.Linear(1, 1), Learning(search_share=0.25), "cpu", seed=1)
     logits = torch.zeros(4, game.num_actions)
     logits[:, 0] = 50.0  # not legal, and what a missing action would be taken for
     losses = learner.losses(rows, logits, torch.full((4, 2), 0.5), torch.full((4,), 0.5))
@@ -287,20 +290,24 @@ def test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself():
     assert float(losses["value"]) == pytest.approx(0) == float(losses["margin"])
 
 
-def test_only_who_wins_often_enough_passes_the_gate(tmp_path, monkeypatch):
+def test_a_player_passes_the_gate_with_the_even_rate_that_the_recipe_asks_for(
+    tmp_path, monkeypatch
+):
+    """One team of three wins a third of the games by luck alone: an even rate of one half."""
     run = Run(replace(TINY, gate_rate=0.6), tmp_path / "run", seed=3)
     passed = {}
     for run.standing.iteration, rate in ((2, 0.59), (4, 0.6)):
-        result = SimpleNamespace(win_rate=rate)
+        result = SimpleNamespace(win_rate=0.4, even_rate=rate)
         monkeypatch.setattr("kibitz.train.run.match", lambda *_, r=result, **settings: r)
         passed[rate] = run._gate(lambda *stage: None)["passed"]
     run.close()
     assert passed == {0.59: False, 0.6: True} and run.standing.league.members == [0, 4]
+    assert run.standing.league.points[0] == (2, 0, 0.59 * TINY.gate_games)
 
 
 def test_a_run_is_not_resumed_with_another_seed(tmp_path):
     Run(TINY, tmp_path / "run", seed=3).close()
-    with pytest.raises(RunError, match="begun with another seed: 3"):
+    with pytest.raises(RunError, match="started with another seed: 3"):
         Run(TINY, tmp_path / "run", seed=4, resume=True)
 
 
@@ -317,7 +324,7 @@ def test_a_file_of_arrays_with_one_changed_bit_is_refused(tmp_path):
 def test_a_replay_names_the_shards_that_it_could_not_load(tmp_path):
     game, replay, folder = load("beasty_bar", early_stop=True), Replay(10), RunFolder(tmp_path)
     folder.shard(1).parent.mkdir()
-    there = some_positions(4).save(folder.shard(1), game)
+    there = positions_of(4).save(folder.shard(1), game)
     problems = replay.load(folder, [there, Listed("000002.safetensors", "0" * 64, 4)], game)
     assert len(replay) == 4 and list(problems) == [folder.shard(2)]
 
@@ -332,7 +339,7 @@ def test_a_lock_removes_what_a_killed_save_has_left(tmp_path):
 
 
 def test_a_shard_of_impossible_states_is_refused(tmp_path):
-    game, rows = load("beasty_bar", early_stop=True), some_positions(4)
+    game, rows = load("beasty_bar", early_stop=True), positions_of(4)
     path = tmp_path / "000001.safetensors"
     rows.states["hand"][2, 0] = rows.states["hand"][2, 1]
     rows.save(path, game)
@@ -354,8 +361,10 @@ CHAMPIONS = sorted(players.champions.CHAMPIONS.glob("*.safetensors"))
 
 def table_of(card):
     """A table that a champion is made for."""
-    told = card.get("only_for", {}).items()
-    return load(card["game"], **{key: tuple(of) if key == "dice" else of for key, of in told})
+    options = dict(card.get("only_for", {}))
+    if "dice" in options:
+        options["dice"] = tuple(options["dice"])
+    return load(card["game"], **options)
 
 
 @pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
@@ -382,11 +391,18 @@ def test_there_are_champions():
 
 
 def test_the_champion_of_a_table_is_the_one_made_for_it():
-    def who(**options):
+    def champion_of(**options):
         return players.champions.card_of(load("liars_dice", **options), "champion").file.stem
 
-    assert who(dice=(5, 5)) == who(dice=(5, 5), die_loss="loser") == "liars_dice_5_5"
-    assert who(dice=(4, 5)) == who(variant="high") == who(opening_call=True) == "liars_dice"
+    assert (
+        champion_of(dice=(5, 5)) == champion_of(dice=(5, 5), die_loss="loser") == "liars_dice_5_5"
+    )
+    assert (
+        champion_of(dice=(4, 5))
+        == champion_of(variant="high")
+        == champion_of(opening_call=True)
+        == "liars_dice"
+    )
 
 
 def test_a_game_without_a_champion_says_which_have_one():
@@ -397,7 +413,7 @@ def test_a_game_without_a_champion_says_which_have_one():
 # The league ------------------------------------------------------------------------------------
 
 
-def test_rivals_are_the_latest_and_some_spread_over_the_past():
+def test_rivals_are_the_latest_member_and_earlier_ones_evenly_spread():
     league = League(members=[0, 2, 4, 6, 8, 10])
     assert league.rivals(2) == [0, 4, 10]
     assert league.rivals(9) == [0, 2, 4, 6, 8, 10]
@@ -413,7 +429,7 @@ def test_elo_is_measured_from_the_untrained_player():
     assert league.elo(9) == pytest.approx(800.0, abs=0.02)
 
 
-def test_whoever_passed_the_gate_can_be_played_against(undisturbed):
+def test_players_that_passed_the_gate_can_be_played_against(undisturbed):
     rows = [row for row in RunFolder(undisturbed).metrics() if "passed" in row]
     passed = [0, *(row["iteration"] for row in rows if row["passed"])]
     assert [int(f.stem) for f in sorted((undisturbed / "league").iterdir())] == passed

@@ -17,6 +17,7 @@ from kibitz.game import GameError, Shape, layout
 from kibitz.games import load
 from kibitz.nets import all_kinds, load_net, save_net
 from kibitz.nets.kinds import Kind
+from kibitz.nets.net import PolicyNet
 from kibitz.players import PlayerError, player
 from kibitz.search.mcts import Search, Settings
 
@@ -32,7 +33,7 @@ class RestConfig:
     seats: int = 2
 
 
-class RestNet(nn.Module):
+class RestNet(PolicyNet):
     """Knows the winning move: take what is left over by fours."""
 
     def __init__(self, config: RestConfig) -> None:

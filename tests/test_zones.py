@@ -1,4 +1,4 @@
-"""The zone network: its size, what it may and may not see, and how it is kept."""
+"""The zone network: its size, what it may see, and how it is saved."""
 
 import dataclasses
 import warnings
@@ -38,7 +38,7 @@ def cards(rows, species, owners):
 
 
 def view(rng, turn):
-    """What a seat sees after `turn` turns of which everything but the counts is made up."""
+    """A random view after `turn` turns; only the counts are true."""
     mine, yours = rng.permutation(12), rng.permutation(12)
     of_mine, of_yours = (turn + 1) // 2, turn // 2
     played = np.concatenate((mine[:of_mine], yours[:of_yours]))
@@ -266,8 +266,8 @@ def test_a_layer_is_torchs_pre_norm_layer(rows):
     x = torch.randn(32, rows, 128, generator=rng)
     seen = torch.rand(32, rows, generator=rng) < 0.5
     seen[:, 0] |= ~seen.any(1)
-    told = theirs(x, src_key_padding_mask=~seen)
-    assert apart(ours(x, seen)[seen], told[seen]) < 1e-5
+    expected = theirs(x, src_key_padding_mask=~seen)
+    assert apart(ours(x, seen)[seen], expected[seen]) < 1e-5
 
 
 def test_the_mean_may_be_taken_before_the_last_matrix():
@@ -292,8 +292,8 @@ def test_empty_zones_give_finite_numbers(training):
 def test_an_empty_zone_is_its_learned_vector(net):
     for name, zone in net.zones.items():
         x = torch.randn(3, 4, 128)
-        nobody = torch.zeros(3, 4, dtype=torch.bool)
-        assert torch.equal(zone(x, nobody), zone.empty.expand(3, -1)), name
+        empty = torch.zeros(3, 4, dtype=torch.bool)
+        assert torch.equal(zone(x, empty), zone.empty.expand(3, -1)), name
 
 
 def test_a_view_alone_is_the_view_in_a_batch(net):
@@ -408,18 +408,18 @@ def test_gradients_reach_every_parameter(config):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "message"),
     [
         ({"zones": (("bar", 2), ("bar", 3))}, "name of its own"),
         ({"zones": (("opponents", 2),), "ordered": (), "piles": ()}, "name of its own"),
         ({"ordered": ("line",)}, "no zone line"),
-        ({"attention_heads": 3}, "no multiple of 3"),
+        ({"attention_heads": 3}, "not a multiple of 3"),
         ({"opponents": 0}, "one row"),
         ({"seats": 1}, "two seats"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_refused(wrong, told):
-    with pytest.raises(ValueError, match=told):
+def test_an_impossible_configuration_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
         ZoneConfig(**wrong)
 
 
@@ -456,8 +456,8 @@ def test_the_onnx_model_says_the_same_for_any_batch(net, exported):
     model, about = onnx.load(exported)
     assert about == {"game": "beasty_bar"}
     for views in (VIEWS, VIEWS[:1], FIRST, torch.zeros(3, 988)):
-        told = torch.cat([torch.from_numpy(part) for part in model(views.numpy())], 1)
-        assert apart(told, answers(net, views)) < 1e-5
+        exported = torch.cat([torch.from_numpy(part) for part in model(views.numpy())], 1)
+        assert apart(exported, answers(net, views)) < 1e-5
 
 
 def test_a_file_that_is_no_onnx_model_is_refused(exported, tmp_path):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bidding.exact.climb import Climb, NoClimb, rungs
+from ..bidding.exact.bidding_game import BiddingGame, NotABiddingGame, bids_and_call
 from ..chance import Stream, fresh_seed, pick, streams
 from ..devices import Array
 from ..game import Game, GameError
@@ -42,8 +42,8 @@ History = tuple[int, ...]  # bids by rung, the lowest is 0
 def climbs(game: Game) -> bool:
     """Whether it is a game of rising bids."""
     try:
-        rungs(game)
-    except NoClimb:
+        bids_and_call(game)
+    except NotABiddingGame:
         return False
     return True
 
@@ -58,7 +58,7 @@ class Answers:
     call last.
     """
 
-    def __init__(self, climb: Climb, policy: Policy, seat: int) -> None:
+    def __init__(self, climb: BiddingGame, policy: Policy, seat: int) -> None:
         self.climb, self.policy, self.seat = climb, policy, seat
         self.deal = climb.deal[:, 0] if seat == 0 else climb.deal[0]  # a table for each hand
         self._cached: dict[History, Array] = {}
@@ -120,7 +120,7 @@ class Deal:
 class Responder:
     """Sits at `seat` against a player whose odds it knows."""
 
-    def __init__(self, climb: Climb, policy: Policy, seat: int) -> None:
+    def __init__(self, climb: BiddingGame, policy: Policy, seat: int) -> None:
         self.seat, self.odds, self.others = seat, climb.odds[seat], climb.odds[1 - seat]
         self.answers = Answers(climb, policy, 1 - seat)
         gains = climb.gains if seat == 0 else climb.gains.transpose(0, 2, 1)
@@ -255,7 +255,7 @@ def local_response(
     """
     if games < LEAST_GAMES:
         raise GameError(f"a lower bound takes {LEAST_GAMES} games or more, not {games}")
-    climb, seated = Climb(game), player(who, game) if isinstance(who, str) else who
+    climb, seated = BiddingGame(game), player(who, game) if isinstance(who, str) else who
     climb.probe()
     seed = fresh_seed() if seed is None else seed
     policy, per_seat = policy_of(seated), -(-games // 2)

@@ -1,26 +1,25 @@
-"""A network of beliefs at a table: from views to how likely each action should be."""
+"""A belief network at a table: from views to the probability of each action."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor, float16, float32
 
 from ..game import Game, GameError
+from .belief_tracker import BeliefTracker
 from .beliefs import BeliefNet
 from .hands import Hands
 from .lookahead import Lookahead, Public
-from .story import Story
 
-PACE = 0.1, 0.01  # step and calm, see `Lookahead.solve`
+STEP_SIZE, MAGNET = 0.1, 0.01  # see `Lookahead.solve`
 
 
-class Believer:
+class BeliefPolicy:
     """Plays tables of one size.
 
-    rounds: make the network's policy better by so many rounds of looking ahead at each decision, or
-    by as many as there is time for in `seconds`; without, it is played as it is.
+    rounds: improve the network's policy at each decision by so many rounds of looking ahead, or by
+    as many as fit into `seconds`. With 0 rounds the network's policy is played unchanged.
     """
 
     def __init__(
@@ -33,10 +32,10 @@ class Believer:
         look = Lookahead(hands, net.to(device, float32 if device == "cpu" else float16).eval())
 
         def solved(public: Public) -> Tensor:
-            return look.solve(public, rounds, *PACE, seconds).policy
+            return look.solve(public, rounds, STEP_SIZE, MAGNET, seconds).policy
 
         together = (1 if rounds else 16) if device == "cpu" else (64 if rounds else 512)
-        self.story = Story(look, solved if rounds else look.advice, together)
+        self.tracker = BeliefTracker(look, solved if rounds else look.prior, together)
         self.hand_size = game.view["priv"].shape[0]
         self.numbers = {
             (seat, priv.tobytes()): number
@@ -46,11 +45,16 @@ class Believer:
         self.places = np.zeros(game.num_actions, np.int64)
         self.places[[*hands.bids, hands.call]] = np.arange(len(hands.bids) + 1)
 
-    def odds(self, views: Any, seats: Any, actions: Any) -> Any:
+    def odds(
+        self,
+        views: NDArray[np.float32],
+        seats: NDArray[np.integer],
+        actions: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
         """How likely actions are [n, actions], with the hands in these views [n, view_size]."""
         privs, pub = views[:, : self.hand_size], views[:, self.hand_size :]
-        made = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
-        told = [tuple(np.flatnonzero(row).tolist()) for row in made]
+        bid = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
+        histories = [tuple(np.flatnonzero(row).tolist()) for row in bid]
         held = zip(seats.tolist(), privs, strict=True)
         mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in held])
-        return np.take_along_axis(self.story.odds(told, mine), self.places[actions], 1)
+        return np.take_along_axis(self.tracker.odds(histories, mine), self.places[actions], 1)
