@@ -12,7 +12,7 @@ from simulator import simulated
 from kibitz import batch as batches
 from kibitz import devices, games
 
-COIN = Path(__file__).parent / "games" / "coin.py"
+COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 SIZE, PLIES = 5, 4
 
 
