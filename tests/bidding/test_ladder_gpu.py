@@ -14,14 +14,14 @@ from kibitz.bidding.exact import form_of
 from kibitz.game import GameError
 from kibitz.players import player
 from kibitz.search.best_response import respond
-from kibitz.search.matching import METHODS
+from kibitz.search.matching import VARIANTS
 from kibitz.search.regret import solve
 
 DEVICES = ("cpu", "cuda")
 
 
 def test_the_simulated_gpu_learns_and_answers_like_the_cpu():
-    assert simulated(__file__) == [*METHODS, "kuhn"]
+    assert simulated(__file__) == [*VARIANTS, "kuhn"]
 
 
 def simulate():
@@ -29,11 +29,11 @@ def simulate():
     game = games.load("liars_dice", dice=(1, 1), sides=2)
     cpu, gpu = (form_of(game, device) for device in DEVICES)
     assert (cpu.blocks, gpu.blocks) == (1, 16)
-    for method in METHODS:
-        here, there = solve(cpu, 2, method), solve(gpu, 2, method)
-        assert np.array_equal(here.average, gpu.device.get(there.average)), method
-        assert here.response == there.response, method
-        print(method, flush=True)
+    for variant in VARIANTS:
+        here, there = solve(cpu, 2, variant), solve(gpu, 2, variant)
+        assert np.array_equal(here.average, gpu.device.get(there.average)), variant
+        assert here.response == there.response, variant
+        print(variant, flush=True)
     try:
         form_of(games.load("kuhn"), "cuda")
     except GameError as error:
@@ -57,8 +57,8 @@ def check_responses(forms, table):
     return here
 
 
-def check_solutions(forms, iterations, method):
-    here, there = (solve(form, iterations, method) for form in forms)
+def check_solutions(forms, iterations, variant):
+    here, there = (solve(form, iterations, variant) for form in forms)
     assert np.array_equal(here.average, forms[1].device.get(there.average))
     assert here.response == there.response
     return there.response
@@ -94,9 +94,9 @@ def test_other_variants_are_solved_alike(variant):
 
 
 @pytest.mark.gpu
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_learns_alike(forms, method):
-    check_solutions(forms, 30, method)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_method_learns_alike(forms, variant):
+    check_solutions(forms, 30, variant)
 
 
 @pytest.mark.gpu

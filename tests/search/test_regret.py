@@ -12,11 +12,11 @@ from kibitz.bidding.exact.ladder import Ladder
 from kibitz.chance import mix
 from kibitz.game import OVER, Game, GameError, Shape, layout, record, rule
 from kibitz.search.best_response import respond
-from kibitz.search.matching import METHODS, step_of
+from kibitz.search.matching import VARIANTS, step_of
 from kibitz.search.regret import Solver, solve
 from kibitz.search.sequences import Sequences, deals
 
-each_method = pytest.mark.parametrize("method", METHODS)
+each_variant = pytest.mark.parametrize("variant", VARIANTS)
 
 
 def liars_dice(dice, sides, variant, ones_biddable=True):
@@ -27,9 +27,9 @@ def liars_dice(dice, sides, variant, ones_biddable=True):
 # Methods -----------------------------------------------------------------------------------------
 
 
-@each_method
-def test_kuhn_poker_costs_the_first_seat_one_eighteenth(method):
-    response = solve(games.load("kuhn"), 1000, method).response
+@each_variant
+def test_kuhn_poker_costs_the_first_seat_one_eighteenth(variant):
+    response = solve(games.load("kuhn"), 1000, variant).response
     low, high = response.bracket
     assert low <= -1 / 18 <= high
     assert response.values[0] == pytest.approx(-1 / 18, abs=1e-4)
@@ -43,18 +43,18 @@ def test_more_iterations_come_nearer_to_equilibrium():
 
 
 def test_cfr_plus_forgets_at_once_and_linear_cfr_by_and_by():
-    plus, linear = (step_of(METHODS[name], 3)[0] for name in ("cfr+", "linear"))
+    plus, linear = (step_of(VARIANTS[name], 3)[0] for name in ("cfr+", "linear"))
     assert (plus.above, plus.below, plus.average) == (1, 0, 3)
     assert (linear.above, linear.below, linear.average) == (0.75, 0.75, 3)
-    assert step_of(METHODS["cfr+"], 1)[0].below == 0
-    assert step_of(METHODS["discounted"], 4)[0].tolist() == (8 / 9, 0.5, 16, 0)
+    assert step_of(VARIANTS["cfr+"], 1)[0].below == 0
+    assert step_of(VARIANTS["discounted"], 4)[0].tolist() == (8 / 9, 0.5, 16, 0)
 
 
 def test_one_step_of_regret_matching_by_hand():
     """Against a seat that throws a coin, betting gains as much with a jack as with a king."""
     form = form_of(games.load("kuhn"))
-    solver = Solver(form, METHODS["cfr"])
-    form.learn(0, solver.weights, solver.gains, solver.average, step_of(METHODS["cfr"], 1))
+    solver = Solver(form, VARIANTS["cfr"])
+    form.learn(0, solver.weights, solver.gains, solver.average, step_of(VARIANTS["cfr"], 1))
     openings = np.flatnonzero(form.parent == 0)  # after nothing that seat 0 has done
     first = {int(form.states[i].card[0]): form.first[i] for i in openings}
     # A bet is folded to or called. A pass is passed back, or bet on and then folded or called.
@@ -67,22 +67,22 @@ def test_one_step_of_regret_matching_by_hand():
 
 
 def test_what_cannot_be_solved_says_so(coin):
-    with pytest.raises(GameError, match=r"no method 'cfr-'; there are: cfr, cfr\+"):
+    with pytest.raises(GameError, match=r"no variant 'cfr-'; there are: cfr, cfr\+"):
         solve(coin, 1, "cfr-")
     three = games.load("beasty_bar", players=3)
     form = form_of(coin)
     form.game, form.seats = three, 3
     with pytest.raises(GameError, match="not a zero-sum game for two"):
-        Solver(form, METHODS["cfr"])
+        Solver(form, VARIANTS["cfr"])
 
 
 # Two forms ---------------------------------------------------------------------------------------
 
 
-@each_method
-def test_both_forms_learn_the_same(method):
+@each_variant
+def test_both_forms_learn_the_same(variant):
     game = liars_dice((2, 1), 2, "joker")
-    slow, fast = solve(Sequences(game), 50, method), solve(Ladder(game), 50, method)
+    slow, fast = solve(Sequences(game), 50, variant), solve(Ladder(game), 50, variant)
     assert fast.response.best == pytest.approx(slow.response.best, abs=1e-6)
     assert fast.response.values == pytest.approx(slow.response.values, abs=1e-6)
 
@@ -95,13 +95,13 @@ def test_both_forms_solve_one_die_of_six_sides():
     assert low <= -7 / 327 <= high
 
 
-@each_method
-def test_blocks_of_any_length_learn_the_same(method):
+@each_variant
+def test_blocks_of_any_length_learn_the_same(variant):
     """A GPU has blocks of one set, a CPU whole ladders or 64 blocks of them."""
     game = liars_dice((1, 2), 3, "normal")
     whole, halves, sets = (Ladder(game, block_bits=bits) for bits in (9, 3, 0))
     assert [len(form.levels) for form in (whole, halves, sets)] == [1, 7, 10]
-    one, many, all_heads = (solve(form, 30, method) for form in (whole, halves, sets))
+    one, many, all_heads = (solve(form, 30, variant) for form in (whole, halves, sets))
     assert np.array_equal(one.average, many.average)
     assert np.array_equal(one.average, all_heads.average)
     assert one.response == many.response == all_heads.response

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ...devices import device_named
 from ...game import Game, kernel, rule
 from ...search.matching import STEP, moved
-from ...search.sequences import Policy, Progress, Table, TooLarge, silent, table_of
+from ...search.sequences import Policy, Progress, Strategy, TooLarge, silent, table_of
 from .bidding_game import BiddingGame, bids_and_call
 
 BID, CALL = 0, 1
@@ -107,17 +107,17 @@ class Ladder(BiddingGame):
 
     # strategies
 
-    def zeros(self) -> Table:
+    def zeros(self) -> Strategy:
         """The table of a player without preferences, on the device."""
-        table: Table = self.device.empty(self._table_shape(), np.float32)
+        table: Strategy = self.device.empty(self._table_shape(), np.float32)
         return table
 
     def _table_shape(self) -> tuple[int, int, int]:
         return 2, 1 << len(self.bids), max(self.deal.shape)
 
-    def ask(self, policy: Policy, progress: Progress = silent) -> Table:
+    def ask(self, policy: Policy, progress: Progress = silent) -> Strategy:
         """The table of a policy, on the device."""
-        table: Table = np.zeros(self._table_shape(), np.float32)
+        table: Strategy = np.zeros(self._table_shape(), np.float32)
         size = 1 << len(self.bids)
         chunk = max(ROWS // table.shape[2], 1)
         for first in range(0, size, chunk):
@@ -126,7 +126,7 @@ class Ladder(BiddingGame):
         table = self.device.put(table)
         return table
 
-    def _ask(self, policy: Policy, sets: NDArray[np.int64], table: Table) -> None:
+    def _ask(self, policy: Policy, sets: NDArray[np.int64], table: Strategy) -> None:
         """Write the odds of a policy at these sets of bids."""
         has_bid = sets[:, None] >> np.arange(len(self.bids))[::-1] & 1  # [sets, bids]
         mover = has_bid.sum(1) % 2
@@ -147,7 +147,7 @@ class Ladder(BiddingGame):
         place = len(self.bids) - 1 - last[rows]
         table[CALL, sets[which[rows]], hands[rows]] = odds[rows, place]
 
-    def value(self, table: Table, seat: int, *, best: bool) -> float:
+    def value(self, table: Strategy, seat: int, *, best: bool) -> float:
         """A seat's value if both play by `table` or, with `best`, only the other seat does."""
         self._walk(BEST if best else VALUE, seat, (table, table, table), NO_STEP)
         return float(self.device.get(self.room[1][0]) @ self.start[seat])
@@ -155,16 +155,16 @@ class Ladder(BiddingGame):
     def learn(
         self,
         seat: int,
-        weights: Table,
-        gains: Table,
-        average: Table,
+        weights: Strategy,
+        gains: Strategy,
+        average: Strategy,
         step: NDArray[np.void],
     ) -> None:
         """One step of a seat; the other seat's policy goes into its average."""
         self._walk(LEARN, seat, (weights, gains, average), step)
 
     def _walk(
-        self, purpose: int, seat: int, tables: tuple[Table, ...], step: NDArray[np.void]
+        self, purpose: int, seat: int, tables: tuple[Strategy, ...], step: NDArray[np.void]
     ) -> None:
         """Walk through all histories, for one seat."""
         hands = self.deal.shape[seat], self.deal.shape[1 - seat]
