@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simulator import simulated
 
-from kibitz import batch, games
+from kibitz import devices, games
 from kibitz.arena.exploitability import exploit, policy_of, table_of_policy
 from kibitz.bidding.exact import form_of
 from kibitz.game import GameError
@@ -25,7 +25,7 @@ def test_the_simulated_gpu_learns_and_answers_like_the_cpu():
 
 
 def simulate():
-    batch.WARP = 8
+    devices.WARP = 8
     game = games.load("liars_dice", dice=(1, 1), sides=2)
     cpu, gpu = (form_of(game, device) for device in DEVICES)
     assert (cpu.blocks, gpu.blocks) == (1, 16)
