@@ -115,7 +115,7 @@ class Gpu:
         _prepare_rules_for_cuda()
         threads = PACKED if self.stream else WARP if size <= FEW else BLOCK
         blocks = (size + threads - 1) // threads
-        tuples = tuple(type(array) if isinstance(array, tuple) else None for array in arrays)
+        tuples = tuple(type(array) if _is_named(array) else None for array in arrays)
         _launcher(function, tuples)[blocks, threads, self.stream](size, *_unpacked(arrays))
 
     launch = run
@@ -213,7 +213,12 @@ def _launcher(function: Function, tuples: tuple[type | None, ...]) -> Any:
 
 def _unpacked(arrays: tuple[Array, ...]) -> list[Array]:
     """Arguments with the fields of named tuples in their place."""
-    return [a for array in arrays for a in (array if isinstance(array, tuple) else (array,))]
+    return [a for array in arrays for a in (array if _is_named(array) else (array,))]
+
+
+def _is_named(array: Array) -> bool:
+    """Whether it is a named tuple of arrays; a plain tuple travels as it is."""
+    return isinstance(array, tuple) and hasattr(array, "_fields")
 
 
 # Arrays -----------------------------------------------------------------------------------------

@@ -140,7 +140,9 @@ def _summary(found: list[Result], so_far: str, missing: list[str]) -> str:
     if broken := sum(not r.passed for r in found):
         return f"{_counted(broken)} broken; mend this first, then more is tried"
     left = f"; not tried: {', '.join(missing)}" if missing else ""
-    return f"{_counted(sum(map(was_kept, found)))} kept{so_far}{left}"
+    sets = len({r.options for r in found})
+    under = f" under {sets} option sets" if sets > 1 else ""
+    return f"{_counted(len({r.promise for r in found if was_kept(r)}))} kept{under}{so_far}{left}"
 
 
 def _counted(promises: int) -> str:

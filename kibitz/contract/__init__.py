@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from ..batch import Batch
+from ..devices import device_named
 from ..game import GameError
 from ..games import load
 from .cases import OptionSet, option_sets, shown_options
@@ -182,6 +182,7 @@ def check(
         if asked not in named:
             raise GameError(f"there is no promise {asked!r}; there are: {', '.join(named)}")
     wanted = [promise for promise in named if not only or promise in only]
+    device_named(device)  # refuses one that is not there
     request = {
         "question": "promises",
         "name": str(name),
@@ -224,7 +225,7 @@ def _results(request: Message, progress: Progress, **switches: str) -> Iterator[
 def _again(promise: str, request: Message, options: str) -> str:
     """The command that shows a broken promise once more."""
     words = ["kibitz", "check", request["name"], "--only", promise]
-    words += [word for option in options.split() for word in ("-o", option)]
+    words += [word for option in shlex.split(options) for word in ("-o", option)]
     words += ["--seed", str(request["seed"])] if request["seed"] != SEED else []
     words += ["--quick"] if request["games"] <= QUICK_GAMES else []
     return f"See it again: {shlex.join(words)}"
@@ -242,8 +243,6 @@ def try_promises(request: Message) -> Iterator[Message]:
     wanted = [promise for promise in promises if promise.__name__ in request["promises"]]
     for options in _asked_options(request):
         trial, shown = trial_of({**request, "options": options}), shown_options(options)
-        if not trial.rehearsal:
-            Batch(trial.game, 1, device=trial.device)  # refuses a device that is not there
         began, broken = time.perf_counter(), set[Promise]()
         for promise in wanted:
             late = time.perf_counter() - began > REHEARSAL_SECONDS

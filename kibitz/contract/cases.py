@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import shlex
 import typing
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -31,7 +32,7 @@ def option_sets(game: Game) -> list[OptionSet]:
 
 def shown_options(options: OptionSet) -> str:
     """Options as they are typed: "dice=4,5 variant=high"; empty for the defaults."""
-    return " ".join(f"{name}={_shown(value)}" for name, value in options.items())
+    return shlex.join(f"{name}={_shown(value)}" for name, value in options.items())
 
 
 def _shown(value: Any) -> str:

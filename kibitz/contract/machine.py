@@ -105,9 +105,9 @@ def copies(game: Game) -> dict[str, int]:
     room = ".".join(parts[: 3 if parts[0] == "kibitz" else 1]) + "."
     kind = from_dtype(game.state)
     return {
-        each.py_func.__qualname__: max(_copies_by_records(each, kind).values(), default=0)
-        for each in RULES
-        if f"{each.py_func.__module__}.".startswith(room)
+        rule.py_func.__qualname__: max(_copies_by_records(rule, kind).values(), default=0)
+        for rule in RULES
+        if f"{rule.py_func.__module__}.".startswith(room)
     }
 
 
@@ -202,10 +202,10 @@ def indices_stay_in_bounds(trial: Trial) -> None:
     _same_trace(trial, _bounds_checked(trial)["trace"], "with bounds checked")
 
 
-def _same_trace(trial: Trial, theirs: list[str], how: str) -> None:
+def _same_trace(trial: Trial, theirs: list[str], run: str) -> None:
     for (s, one), other in zip(trace(trial), theirs, strict=True):
         if one != other:
-            raise Broken(f"{trial.at(s)}: the state, or what a rule says of it, differs {how}")
+            raise Broken(f"{trial.at(s)}: the state, or what a rule says of it, differs {run}")
 
 
 def rules_compile_once(trial: Trial) -> None:
@@ -257,12 +257,12 @@ def cuda_path_runs(trial: Trial) -> None:
         raise Broken(f"{trial.game.name}: the simulated GPU has other {', '.join(wrong)}")
 
 
-def _same_story(trial: Trial, one: dict[str, Any], other: dict[str, Any], how: str) -> None:
+def _same_story(trial: Trial, one: dict[str, Any], other: dict[str, Any], run: str) -> None:
     for name in one:
         for i, (a, b) in enumerate(zip(one[name], other[name], strict=True)):
             if a.tobytes() != b.tobytes():
                 raise Broken(
-                    f"{trial.game.name}: {how} made other {name}, first in game {i}: {a} / {b}"
+                    f"{trial.game.name}: {run} gave other {name}, first in game {i}: {a} / {b}"
                 )
 
 

@@ -177,6 +177,7 @@ def test_presets_and_edges_of_options_are_tried_a_line_each() -> None:
     said = [line for _, line in heard.lines]
     for options in ("preset=perudo", "dice=1,2", "dice=2,1 variant=normal sides=4"):
         assert any(f"kept   2 promises: {options} " in line for line in said), said
+    assert said[-1].startswith("2 promises kept under 10 option sets so far")
 
 
 def test_promises_of_the_rehearsal_are_tried_in_the_interpreter_too() -> None:

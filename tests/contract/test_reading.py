@@ -46,6 +46,11 @@ def test_a_game_that_declares_nothing_is_tried_with_every_option_at_its_edges() 
     ]
 
 
+def test_options_are_shown_as_they_are_typed() -> None:
+    assert shown_options({"dice": (4, 5), "open": True}) == "dice=4,5 open=true"
+    assert shown_options({"kingdom": "Throne Room, Moat"}) == "'kingdom=throne room, moat'"
+
+
 def test_a_game_that_declares_its_option_sets_is_tried_with_those_and_its_presets() -> None:
     game = games.load("beasty_bar")
     assert option_sets(game) == [{}, *({"preset": p} for p in game.presets), *game.tried]

@@ -17,7 +17,7 @@ from kibitz.search import gumbel
 from kibitz.search.lines import imagined, sees_chance
 from kibitz.search.mcts import Found, Search, Settings, gamma, sampled
 
-RACE = Path(__file__).parent / "games" / "race.py"
+RACE = Path(__file__).parent.parent / "sample_games" / "race.py"
 WALK, RUN = 0, 1
 PASS, BET = 0, 1
 WAYS = {
@@ -500,7 +500,7 @@ def lines_of(game, states, simulations=400, **wanted):
 
 def test_the_lines_of_an_open_game_are_played_to_its_end():
     """Of three stones one takes all; who takes fewer loses the rest."""
-    nim = games.load(Path(__file__).parent / "games" / "nim.py")
+    nim = games.load(Path(__file__).parent.parent / "sample_games" / "nim.py")
     (lines,) = lines_of(nim, positions(nim, "stones=3"))
     steps = [[(step.seat, step.text) for step in line] for line in lines]
     assert steps[0] == [(0, "takes 3")]
@@ -513,7 +513,7 @@ def test_the_lines_of_an_open_game_are_played_to_its_end():
 
 
 def test_lines_are_as_many_and_as_long_as_asked():
-    nim = games.load(Path(__file__).parent / "games" / "nim.py")
+    nim = games.load(Path(__file__).parent.parent / "sample_games" / "nim.py")
     (lines,) = lines_of(nim, positions(nim, "stones=7"), count=2, depth=3)
     assert [len(line) for line in lines] == [3, 3]
 

@@ -5,9 +5,9 @@ signal, a hang, or more than 1 GiB of memory. Cases run one after another in a w
 process of its own; the parent watches it. A case depends on its kind, the seed and its number
 alone, so one command repeats it:
 
-    python tests/fuzzing.py --kind commands --seed 1 --case 17
+    python tests/support/fuzzing.py --kind commands --seed 1 --case 17
 
-`python tests/fuzzing.py --report` runs as many as the tests do and prints a table of counts.
+`python tests/support/fuzzing.py --report` runs as many as the tests do and prints their counts.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ class Worker:
             if answer["outcome"] in (ACCEPTED, REFUSED):
                 setattr(tally, answer["outcome"], getattr(tally, answer["outcome"]) + 1)
                 continue
-            again = f"python tests/fuzzing.py --kind {kind} --seed {seed} --case {case}"
+            again = f"python tests/support/fuzzing.py --kind {kind} --seed {seed} --case {case}"
             tally.findings.append(f"{again}\n{answer['finding']}")
             if len(tally.findings) == ENOUGH:
                 break

@@ -1,6 +1,6 @@
 """Trees that a search grew once: it must grow them again, edge by edge.
 
-`python tests/test_golden_search.py` writes golden/search.json anew. Do that only with a reason.
+`python tests/search/test_golden_search.py` writes golden/search.json anew; do it with a reason.
 What is exact on every machine (counts, sums of whole numbers, random numbers) is kept as a hash.
 Logarithms and exponentials may differ in the last bit, so what they touch is kept in plain.
 """
@@ -18,7 +18,7 @@ from kibitz.batch import Batch
 from kibitz.chance import streams
 from kibitz.search.mcts import Search, Settings
 
-GOLDEN = Path(__file__).parent / "golden" / "search.json"
+GOLDEN = Path(__file__).parent.parent / "golden" / "search.json"
 TREES = 4
 GAMES = {
     "kuhn": ("kuhn", {}, 0),

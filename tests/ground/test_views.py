@@ -21,7 +21,7 @@ from kibitz.nets.net import PolicyNet
 from kibitz.players import PlayerError, player
 from kibitz.search.mcts import Search, Settings
 
-FILE = Path(__file__).parent / "games" / "nim.py"
+FILE = Path(__file__).parent.parent / "sample_games" / "nim.py"
 NIM = load(str(FILE))
 REST = NIM.through("rest")
 

@@ -1,4 +1,4 @@
-"""CPU = GPU, byte for byte, where there is a CUDA device: pytest -m gpu tests/test_gpu.py
+"""CPU = GPU, byte for byte, where there is a CUDA device: pytest -m gpu tests/ground/test_gpu.py
 
 Needs numpy, numba, numba-cuda, torch and pytest.
 """

@@ -1,6 +1,6 @@
 """Play the matches on the champions' cards again, and compare.
 
-    python tests/cards.py [CARD ...] [--processes N]
+    python tests/support/cards.py [CARD ...] [--processes N]
 
 A rate agrees if it is within 3.3 standard errors of the two measurements together. Rows against the
 published networks need their folder in KIBITZ_MODELS.

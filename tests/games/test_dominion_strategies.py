@@ -123,7 +123,7 @@ def turns_of_provinces(game, one, other, games=GAMES):
 
 
 def test_the_strategies_that_come_along_are_those_of_our_oracles():
-    told = read_strategies(Path(__file__).parent / "oracles" / "dominion.json")
+    told = read_strategies(Path(__file__).parent.parent / "oracles" / "dominion.json")
     for name in ("bm0", "bmu", "smithy1"):
         assert GAME.players[name].plan == told[name].plan
 

@@ -42,7 +42,7 @@ PLAYERS = ("honest", "threshold", "random", "big_money")
 PLACE = Path(os.environ[FOLDER])  # whoever starts this process removes it
 WHOLE, USED = PLACE / "whole", PLACE / "used"
 
-OWN_GAME = Path(__file__).parent / "games" / "coin.py"
+OWN_GAME = Path(__file__).parent.parent / "sample_games" / "coin.py"
 
 
 # Files that the commands find ---------------------------------------------------------------------

@@ -339,7 +339,7 @@ def broken(mistake: Mistake | None, game: str, folder: Path) -> Path:
 
     The same file in every run, so that its compiled code is found again.
     """
-    folders = Path(games.__file__).parent, Path(__file__).parent / "games"
+    folders = Path(games.__file__).parent, Path(__file__).parent.parent / "sample_games"
     found = next(path for at in folders if (path := at / f"{game}.py").exists())
     source = found.read_text(encoding="utf-8")
     source = source.replace("from ..", "from kibitz.")

@@ -14,7 +14,7 @@ from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.players import Inquiry, PlayerError, Thought, explain, player
 
-NIM = load(str(Path(__file__).parent / "games" / "nim.py"))
+NIM = load(str(Path(__file__).parent.parent / "sample_games" / "nim.py"))
 DICE = load("liars_dice", dice=(1, 1))
 
 

@@ -16,7 +16,7 @@ from kibitz.game import GameError
 from kibitz.games import load, names
 from kibitz.players import Scripted
 
-FAULTS = Path(__file__).parent / "contract" / "faults"
+FAULTS = Path(__file__).parent.parent / "contract" / "faults"
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,11 @@
 """Training in a separate process, which can be killed at any moment and started again.
 
-A recipe is named as `module.NAME`, where the module is a test file beside this one.
+A recipe is named as `module.NAME`, where the module is a test file of the room `train`.
 """
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -15,10 +16,10 @@ from kibitz.train.folder import RunFolder, read_tensors
 
 SEED = 3
 WORK = """
-import sys
+import os, sys
 import torch
 torch.set_num_threads(1)
-sys.path.insert(0, sys.argv[3])
+sys.path[:0] = sys.argv[3].split(os.pathsep)
 from importlib import import_module
 from pathlib import Path
 from kibitz.train.run import Run
@@ -31,7 +32,9 @@ Run(recipe, folder, seed=seed, resume=(folder / "run.json").exists()).train()
 
 def started(name: str, path: Path) -> subprocess.Popen[bytes]:
     """A process that trains, or continues where an earlier one was killed."""
-    arguments = [name, str(path), str(Path(__file__).parent), str(SEED)]
+    support = Path(__file__).parent
+    folders = os.pathsep.join(map(str, (support, support.parent / "train")))
+    arguments = [name, str(path), folders, str(SEED)]
     with log(path).open("wb") as file:
         return subprocess.Popen([sys.executable, "-c", WORK, *arguments], stderr=file)
 

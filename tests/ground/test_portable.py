@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-KIBITZ = Path(__file__).parent.parent / "kibitz"
+KIBITZ = Path(__file__).parent.parent.parent / "kibitz"
 
 # Other libraries are imported first: what they use of this system is their business.
 WITHOUT = """

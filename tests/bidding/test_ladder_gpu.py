@@ -1,4 +1,4 @@
-"""Rising bids solved on a GPU as on the CPU: pytest -m gpu tests/test_ladder_gpu.py
+"""Rising bids solved on a GPU as on the CPU: pytest -m gpu tests/bidding/test_ladder_gpu.py
 
 Without one, numba's simulator shows that the launches are right, in a process of its own: it is
 chosen when numba is imported.

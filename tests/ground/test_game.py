@@ -31,7 +31,7 @@ from kibitz.game import (
     rule,
 )
 
-COIN = Path(__file__).parent / "games" / "coin.py"
+COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 
 OF_NUMPY = sorted({*dir(np.ndarray), *dir(np.record)})
 

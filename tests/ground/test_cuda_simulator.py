@@ -10,9 +10,9 @@ from pathlib import Path
 from simulator import simulated
 
 from kibitz import batch as batches
-from kibitz import games
+from kibitz import devices, games
 
-COIN = Path(__file__).parent / "games" / "coin.py"
+COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 SIZE, PLIES = 5, 4
 
 
@@ -102,7 +102,7 @@ def refuse(game):
 
 if __name__ == "__main__":
     assert importlib.metadata.version("numba-cuda"), "the dev extra installs numba-cuda"
-    batches.WARP = 8
+    devices.WARP = 8
     for name in (*games.names(), COIN):
         compare(games.load(name))
         print(Path(name).stem, flush=True)

@@ -25,7 +25,7 @@ import kibitz
 from kibitz import cache as disk
 from kibitz.compiled import rule
 
-COIN = Path(__file__).parent / "games" / "coin.py"
+COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 HOUSE = Path(kibitz.__file__).parent
 
 TELL = """

@@ -1,6 +1,6 @@
 """Figures of the house: how long functions are, how many parameters they have, how often `Any`.
 
-    python tests/house.py [FOLDER]
+    python tests/support/house.py [FOLDER]
 
 Functions that declare are counted apart: a kernel's arrays are its parameters, and so are the
 options of a command of the command line.
