@@ -337,16 +337,16 @@ def price_call(bid_set, here, task, facts, room):
 @rule
 def finish(bid_set, here, up, task, tables, facts, room, steps):
     """Finish a set of bids: its value goes into its row, by hand of the seat."""
-    whole = row(bid_set, lowest(bid_set, task.bids), up, task)
+    value_row = row(bid_set, lowest(bid_set, task.bids), up, task)
     gain_call(bid_set, here, task, facts, room)
     if size_of(bid_set) % 2 != task.seat:
-        sum_values(bid_set, here, whole, task, room)
+        sum_values(bid_set, here, value_row, task, room)
     elif task.purpose == BEST:
-        best_value(bid_set, here, whole, task, room)
+        best_value(bid_set, here, value_row, task, room)
     else:
-        mean_value(bid_set, here, whole, task, tables, room)
+        mean_value(bid_set, here, value_row, task, tables, room)
         if task.purpose == LEARN:
-            improve(bid_set, here, whole, task, tables, room, steps)
+            improve(bid_set, here, value_row, task, tables, room, steps)
 
 
 @rule
@@ -359,57 +359,57 @@ def gain_call(bid_set, here, task, facts, room):
 
 
 @rule
-def sum_values(bid_set, here, whole, task, room):
+def sum_values(bid_set, here, value_row, task, room):
     """The value where the other seat moves: its policy is already in its reach."""
     bit, mine, places, values = lowest(bid_set, task.bids), task.mine, room.places, room.values
     for h in range(mine):
-        values[whole, h] = places[here, GAIN, h] if bid_set else 0.0
+        values[value_row, h] = places[here, GAIN, h] if bid_set else 0.0
     for i in range(bit):
         then = row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
-            values[whole, h] += values[then, h]
+            values[value_row, h] += values[then, h]
 
 
 @rule
-def best_value(bid_set, here, whole, task, room):
+def best_value(bid_set, here, value_row, task, room):
     bit, mine, places, values = lowest(bid_set, task.bids), task.mine, room.places, room.values
     for h in range(mine):
-        values[whole, h] = places[here, GAIN, h] if bid_set else -inf
+        values[value_row, h] = places[here, GAIN, h] if bid_set else -inf
     for i in range(bit):
         then = row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
-            values[whole, h] = max(values[whole, h], values[then, h])
+            values[value_row, h] = max(values[value_row, h], values[then, h])
 
 
 @rule
-def mean_value(bid_set, here, whole, task, tables, room):
+def mean_value(bid_set, here, value_row, task, tables, room):
     bit, mine = lowest(bid_set, task.bids), task.mine
     weights, places, values = tables.weights, room.places, room.values
     for h in range(mine):
         part = max(weights[CALL, bid_set, h], 0.0) * places[here, SCALE, h] + places[here, EQUAL, h]
-        values[whole, h] = product(part, places[here, GAIN, h], task) if bid_set else 0.0
+        values[value_row, h] = product(part, places[here, GAIN, h], task) if bid_set else 0.0
     for i in range(bit):
         after, then = bid_set + (1 << i), row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
             part = max(weights[BID, after, h], 0.0) * places[here, SCALE, h]
             part += places[here, EQUAL, h]
-            values[whole, h] += product(part, values[then, h], task)
+            values[value_row, h] += product(part, values[then, h], task)
 
 
 @rule
-def improve(bid_set, here, whole, task, tables, room, steps):
-    """Move each weight by what its action gains over the value of the set, in row `whole`."""
+def improve(bid_set, here, value_row, task, tables, room, steps):
+    """Move each weight by what its action gains over the value of the set, in row `value_row`."""
     bit, mine, step = lowest(bid_set, task.bids), task.mine, steps[0]
     weights, gains, places, values = tables.weights, tables.gains, room.places, room.values
     for i in range(bit):
         after, then = bid_set + (1 << i), row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
-            gain = values[then, h] - values[whole, h]
+            gain = values[then, h] - values[value_row, h]
             weights[BID, after, h] = moved(weights[BID, after, h], gains[BID, after, h], gain, step)
             if step.predictive:
                 gains[BID, after, h] = gain
     for h in range(mine if bid_set else 0):
-        gain = places[here, GAIN, h] - values[whole, h]
+        gain = places[here, GAIN, h] - values[value_row, h]
         weights[CALL, bid_set, h] = moved(
             weights[CALL, bid_set, h], gains[CALL, bid_set, h], gain, step
         )
@@ -420,9 +420,9 @@ def improve(bid_set, here, whole, task, tables, room, steps):
 @rule
 def skip(bid_set, up, task, room):
     """Skip a set of bids that the other seat never reaches: its value is 0."""
-    values, whole = room.values, row(bid_set, lowest(bid_set, task.bids), up, task)
+    values, value_row = room.values, row(bid_set, lowest(bid_set, task.bids), up, task)
     for h in range(task.mine):
-        values[whole, h] = 0.0
+        values[value_row, h] = 0.0
 
 
 @rule
