@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 import safetensors
 import safetensors.torch
@@ -20,10 +20,8 @@ from ..game import GameError
 from .kinds import Kind as Kind
 from .kinds import all_kinds as all_kinds
 from .kinds import kind_of as kind_of
+from .net import Config
 from .net import Net as Net
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 FORMAT = "kibitz net 1"
 FLOATS = ("F16", "BF16", "F32", "F64")
@@ -86,7 +84,7 @@ def load_net(path: str | Path) -> tuple[Net, About]:
     return net.eval(), about
 
 
-def _described(path: str | Path, metadata: dict[str, str]) -> tuple[Kind, DataclassInstance, About]:
+def _described(path: str | Path, metadata: dict[str, str]) -> tuple[Kind, Config, About]:
     """Kind, configuration and `about` of a file, from its metadata."""
     if metadata.get("format") != FORMAT:
         raise NetError(f"{path} holds weights, but kibitz did not save them: {FORMAT!r} is missing")
@@ -117,7 +115,7 @@ def _json_object(path: str | Path, metadata: dict[str, str], name: str) -> About
 
 
 def _check_shapes(
-    path: str | Path, kind: Kind, config: DataclassInstance, header: dict[str, TensorInfo]
+    path: str | Path, kind: Kind, config: Config, header: dict[str, TensorInfo]
 ) -> None:
     """Compare the file with the network that its configuration describes, without building it."""
     try:

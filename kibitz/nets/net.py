@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from dataclasses import Field
+from typing import ClassVar, NamedTuple, Protocol
 
 from torch import Tensor, nn
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 CACHED = 64  # views at a time whose activations stay in a core's cache; 32 to 128 are alike
 
@@ -23,10 +21,16 @@ class Heads(NamedTuple):
     """Expected margin of the seat that looks, from -1 to 1. [batch]"""
 
 
+class Config(Protocol):
+    """The configuration of a network: any dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[object]]]
+
+
 class Net(nn.Module):
     """A network that can be saved: it knows its configuration."""
 
-    config: DataclassInstance
+    config: Config
     sha256: str = ""
     """Hash of the file that it was loaded from."""
 

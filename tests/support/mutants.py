@@ -564,7 +564,7 @@ TRAIN = [
         "train/seeds.py",
         'f"{seed} {purpose} {step}"',
         'f"{seed} {step}"',
-        "train/test_resume.py::test_derived_seeds_differ_by_seed_purpose_and_step",
+        "train/test_starting.py::test_derived_seeds_differ_by_seed_purpose_and_step",
     ),
     mutant(
         "the league counts wins for the loser",

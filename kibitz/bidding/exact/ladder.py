@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...devices import device_named
+from ...devices import Array, device_named
 from ...game import Game, kernel, rule
 from ...search.matching import STEP, moved
 from ...search.sequences import Policy, Progress, Strategy, TooLarge, silent, table_of
@@ -34,13 +35,52 @@ from .bidding_game import BiddingGame, bids_and_call
 
 BID, CALL = 0, 1
 VALUE, BEST, LEARN = range(3)  # what a walk is for
-REACH, SCALE, EQUAL, CALLED, GAIN = range(5)  # what it knows at a place, by hand
+# What it knows at a place, by hand: the other seat's reach, how weights become probabilities (two
+# numbers), the other seat's reach where the call is made, and what the call gains.
+REACH, SCALE, EQUAL, CALLED, GAIN = range(5)
 MOST_BYTES = 3 << 30  # per table; a solver has two
 HEAD_BITS = 6  # 64 blocks, enough for any number of CPU threads to share evenly
 LEAST_BITS = 8  # of a block: shorter ones do not pay for a thread
 ROWS = 1 << 14  # information sets per call of a policy
 NO_STEP = np.zeros(1, STEP)
 ONE = 1  # see `product`
+
+
+class Task(NamedTuple):
+    """What a walk is for."""
+
+    bids: int  # of the game
+    block_bits: int
+    seat: int
+    purpose: int  # VALUE, BEST or LEARN
+    mine: int  # the number of the seat's hands
+    theirs: int  # the number of the other's hands
+    one: int  # see `product`
+
+
+class Tables(NamedTuple):
+    """Strategies, and what they gained in the step before."""
+
+    weights: Strategy
+    gains: Strategy
+    average: Strategy
+
+
+class Facts(NamedTuple):
+    """What a walk must know about the game, from the side of one seat."""
+
+    kinds: Array  # of the seat's hands [bids, hands]
+    scores: Array  # of a kind, against each hand of the other seat [bids, kinds, hands]
+    odds: Array  # of the other's hands [hands]
+    heads: Array  # by level [blocks]
+
+
+class Room(NamedTuple):
+    """What a walk keeps on its way. There is a *place* per number of bids since a block's head."""
+
+    places: Array  # what it knows there, REACH to GAIN, by hand [places, 5, hands]
+    values: Array  # of sets, by the seat's hand; see `row` [rows, hands]
+    prices: Array  # what a call gains at a place, by kind of hand [places, kinds]
 
 
 class Ladder(BiddingGame):
@@ -72,10 +112,10 @@ class Ladder(BiddingGame):
     def _make_room(self) -> None:
         """Allocate what a walk keeps on its way; see below."""
         places, wide = self.blocks * (self.block_bits + 1), max(self.deal.shape)
-        self.room = (
+        self.room = Room(
             self.device.empty((places, 5, wide), np.float64),
             self.device.empty((self.blocks + places * self.block_bits, wide), np.float64),
-            self.device.empty((places, self.facts[0][1].shape[1]), np.float64),
+            self.device.empty((places, self.facts[0].scores.shape[1]), np.float64),
         )
 
     def _pack(self) -> None:
@@ -100,9 +140,10 @@ class Ladder(BiddingGame):
                 scores = np.pad(scores, [(0, 0), (0, 0), (0, more), (0, 0)])
                 kinds[seat, b, : len(which.reshape(-1))] = which.reshape(-1)
                 scores[seat, b, : len(alike), : alike.shape[1]] = alike
+        put = self.device.put
         self.facts = [
-            tuple(map(self.device.put, (kinds[k], scores[k], self.start[1 - k], heads)))
-            for k in range(2)
+            Facts(put(kinds[seat]), put(scores[seat]), put(self.start[1 - seat]), heads)
+            for seat in range(2)
         ]
 
     # strategies
@@ -150,7 +191,7 @@ class Ladder(BiddingGame):
     def value(self, table: Strategy, seat: int, *, best: bool) -> float:
         """A seat's value if both play by `table` or, with `best`, only the other seat does."""
         self._walk(BEST if best else VALUE, seat, (table, table, table), NO_STEP)
-        return float(self.device.get(self.room[1][0]) @ self.start[seat])
+        return float(self.device.get(self.room.values[0]) @ self.start[seat])
 
     def learn(
         self,
@@ -164,14 +205,18 @@ class Ladder(BiddingGame):
         self._walk(LEARN, seat, (weights, gains, average), step)
 
     def _walk(
-        self, purpose: int, seat: int, tables: tuple[Strategy, ...], step: NDArray[np.void]
+        self,
+        purpose: int,
+        seat: int,
+        tables: tuple[Strategy, Strategy, Strategy],
+        step: NDArray[np.void],
     ) -> None:
         """Walk through all histories, for one seat."""
         hands = self.deal.shape[seat], self.deal.shape[1 - seat]
-        task = len(self.bids), self.block_bits, seat, purpose, *hands, ONE
+        task = Task(len(self.bids), self.block_bits, seat, purpose, *hands, ONE)
         put, launch, facts = self.device.put, self.device.launch, self.facts[seat]
-        arguments = task, tuple(map(put, tables)), facts, self.room, put(step)
-        kinds, wide = facts[1].shape[1:]
+        arguments = task, Tables(*map(put, tables)), facts, self.room, put(step)
+        kinds, wide = facts.scores.shape[1:]
         for first, end in self.levels:
             launch(enter_heads, (end - first) * wide, first, *arguments)
         launch(price_heads, self.blocks * kinds, *arguments)
@@ -190,13 +235,7 @@ def check_size(game: Game, bids: int, hands: int = 1) -> None:
         )
 
 
-# The walk. `task` is (bids, bits of a block, seat, purpose, its hands, the other's hands, 1),
-# `tables` (weights, last gains, average), `facts` (kinds, their scores, the other's odds, heads),
-# and `room`, what the walk keeps on its way, (places, values, prices). There is a *place* for each
-# number of bids since a block's head. By hand it has the other seat's reach (REACH), how weights
-# become probabilities (SCALE, EQUAL), the other seat's reach where the call is made (CALLED), and
-# what the call gains (GAIN); by kind of hand, the same gain (prices). Each set has a `row` of
-# values. Rules get whole arrays and a place: slicing costs more than the work itself. They have
+# The walk. Rules get whole arrays and a place: slicing costs more than the work itself. They have
 # loops of zero length instead of branches: with more than a few exits numba counts references to
 # the arrays, which took a fifth of the time.
 
@@ -224,7 +263,7 @@ def product(a, b, task):
     A GPU fuses a product and a sum and rounds once; where regrets are equal, the last bit decides
     what is played. A factor of 1 that the compiler does not know prevents the fusion.
     """
-    return a * b * task[6]
+    return a * b * task.one
 
 
 @rule
@@ -233,15 +272,15 @@ def row(bid_set, bit, up, task):
 
     Each head has a row; in a block, each bit in each place has one.
     """
-    bids, bits = task[0], task[1]
+    bids, bits = task.bids, task.block_bits
     return bid_set >> bits if bit >= bits else (1 << bids - bits) + up * bits + bit
 
 
 @rule
 def enter(bid_set, here, up, task, tables, room, steps):
     """Enter a set of bids from its parent; whether the other seat ever reaches it."""
-    own, learns, theirs = size_of(bid_set) % 2 != task[2], task[3] == LEARN, task[5]
-    weights, average, places = tables[0], tables[2], room[0]
+    own, learns, theirs = size_of(bid_set) % 2 != task.seat, task.purpose == LEARN, task.theirs
+    weights, average, places = tables.weights, tables.average, room.places
     for h in range(theirs if own else 0):  # the last bid was its own
         places[here, REACH, h] = places[up, REACH, h]
     total_reach = 0.0
@@ -260,8 +299,8 @@ def scale_weights(bid_set, here, task, tables, room):
 
     The walk is fast because its vectors have no branches and no divisions.
     """
-    weights, places, bit = tables[0], room[0], lowest(bid_set, task[0])
-    hands = task[4] if size_of(bid_set) % 2 == task[2] else task[5]
+    weights, places, bit = tables.weights, room.places, lowest(bid_set, task.bids)
+    hands = task.mine if size_of(bid_set) % 2 == task.seat else task.theirs
     for h in range(hands):
         places[here, SCALE, h] = max(weights[CALL, bid_set, h], 0.0) if bid_set else 0.0
     for i in range(bit):
@@ -276,8 +315,8 @@ def scale_weights(bid_set, here, task, tables, room):
 @rule
 def weigh_call(bid_set, here, task, tables, room, steps):
     """The other seat's reach where the call is made, by its hand."""
-    seat, purpose, theirs = task[2], task[3], task[5]
-    weights, average, places = tables[0], tables[2], room[0]
+    seat, purpose, theirs = task.seat, task.purpose, task.theirs
+    weights, average, places = tables.weights, tables.average, room.places
     own = size_of(bid_set) % 2 == seat
     for h in range(theirs):
         part = max(weights[CALL, bid_set, h], 0.0) * places[here, SCALE, h] + places[here, EQUAL, h]
@@ -289,8 +328,8 @@ def weigh_call(bid_set, here, task, tables, room, steps):
 @rule
 def price_call(bid_set, here, task, facts, room):
     """The value of the call, by kind of the seat's hand."""
-    bids, seat, theirs = task[0], task[2], task[5]
-    scores, places, prices = facts[1], room[0], room[2]
+    bids, seat, theirs = task.bids, task.seat, task.theirs
+    scores, places, prices = facts.scores, room.places, room.prices
     bid, own = bids - 1 - lowest(bid_set, bids), size_of(bid_set) % 2 == seat
     for kind in range(scores.shape[1]):
         price = 0.0
@@ -302,79 +341,79 @@ def price_call(bid_set, here, task, facts, room):
 @rule
 def finish(bid_set, here, up, task, tables, facts, room, steps):
     """Finish a set of bids: its value goes into its row, by hand of the seat."""
-    whole = row(bid_set, lowest(bid_set, task[0]), up, task)
+    value_row = row(bid_set, lowest(bid_set, task.bids), up, task)
     gain_call(bid_set, here, task, facts, room)
-    if size_of(bid_set) % 2 != task[2]:
-        sum_values(bid_set, here, whole, task, room)
-    elif task[3] == BEST:
-        best_value(bid_set, here, whole, task, room)
+    if size_of(bid_set) % 2 != task.seat:
+        sum_values(bid_set, here, value_row, task, room)
+    elif task.purpose == BEST:
+        best_value(bid_set, here, value_row, task, room)
     else:
-        mean_value(bid_set, here, whole, task, tables, room)
-        if task[3] == LEARN:
-            improve(bid_set, here, whole, task, tables, room, steps)
+        mean_value(bid_set, here, value_row, task, tables, room)
+        if task.purpose == LEARN:
+            improve(bid_set, here, value_row, task, tables, room, steps)
 
 
 @rule
 def gain_call(bid_set, here, task, facts, room):
     """The value of the call, by the seat's hand; unset before the first bid."""
-    kinds, places, prices = facts[0], room[0], room[2]
-    bid = task[0] - 1 - lowest(bid_set, task[0])
-    for h in range(task[4] if bid_set else 0):
+    kinds, places, prices = facts.kinds, room.places, room.prices
+    bid = task.bids - 1 - lowest(bid_set, task.bids)
+    for h in range(task.mine if bid_set else 0):
         places[here, GAIN, h] = prices[here, kinds[bid, h]]
 
 
 @rule
-def sum_values(bid_set, here, whole, task, room):
+def sum_values(bid_set, here, value_row, task, room):
     """The value where the other seat moves: its policy is already in its reach."""
-    bit, mine, places, values = lowest(bid_set, task[0]), task[4], room[0], room[1]
+    bit, mine, places, values = lowest(bid_set, task.bids), task.mine, room.places, room.values
     for h in range(mine):
-        values[whole, h] = places[here, GAIN, h] if bid_set else 0.0
+        values[value_row, h] = places[here, GAIN, h] if bid_set else 0.0
     for i in range(bit):
         then = row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
-            values[whole, h] += values[then, h]
+            values[value_row, h] += values[then, h]
 
 
 @rule
-def best_value(bid_set, here, whole, task, room):
-    bit, mine, places, values = lowest(bid_set, task[0]), task[4], room[0], room[1]
+def best_value(bid_set, here, value_row, task, room):
+    bit, mine, places, values = lowest(bid_set, task.bids), task.mine, room.places, room.values
     for h in range(mine):
-        values[whole, h] = places[here, GAIN, h] if bid_set else -inf
+        values[value_row, h] = places[here, GAIN, h] if bid_set else -inf
     for i in range(bit):
         then = row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
-            values[whole, h] = max(values[whole, h], values[then, h])
+            values[value_row, h] = max(values[value_row, h], values[then, h])
 
 
 @rule
-def mean_value(bid_set, here, whole, task, tables, room):
-    bit, mine = lowest(bid_set, task[0]), task[4]
-    weights, places, values = tables[0], room[0], room[1]
+def mean_value(bid_set, here, value_row, task, tables, room):
+    bit, mine = lowest(bid_set, task.bids), task.mine
+    weights, places, values = tables.weights, room.places, room.values
     for h in range(mine):
         part = max(weights[CALL, bid_set, h], 0.0) * places[here, SCALE, h] + places[here, EQUAL, h]
-        values[whole, h] = product(part, places[here, GAIN, h], task) if bid_set else 0.0
+        values[value_row, h] = product(part, places[here, GAIN, h], task) if bid_set else 0.0
     for i in range(bit):
         after, then = bid_set + (1 << i), row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
             part = max(weights[BID, after, h], 0.0) * places[here, SCALE, h]
             part += places[here, EQUAL, h]
-            values[whole, h] += product(part, values[then, h], task)
+            values[value_row, h] += product(part, values[then, h], task)
 
 
 @rule
-def improve(bid_set, here, whole, task, tables, room, steps):
-    """Move each weight by what its action gains over the value of the set, in row `whole`."""
-    bit, mine, step = lowest(bid_set, task[0]), task[4], steps[0]
-    weights, gains, places, values = tables[0], tables[1], room[0], room[1]
+def improve(bid_set, here, value_row, task, tables, room, steps):
+    """Move each weight by what its action gains over the value of the set, in row `value_row`."""
+    bit, mine, step = lowest(bid_set, task.bids), task.mine, steps[0]
+    weights, gains, places, values = tables.weights, tables.gains, room.places, room.values
     for i in range(bit):
         after, then = bid_set + (1 << i), row(bid_set + (1 << i), i, here, task)
         for h in range(mine):
-            gain = values[then, h] - values[whole, h]
+            gain = values[then, h] - values[value_row, h]
             weights[BID, after, h] = moved(weights[BID, after, h], gains[BID, after, h], gain, step)
             if step.predictive:
                 gains[BID, after, h] = gain
     for h in range(mine if bid_set else 0):
-        gain = places[here, GAIN, h] - values[whole, h]
+        gain = places[here, GAIN, h] - values[value_row, h]
         weights[CALL, bid_set, h] = moved(
             weights[CALL, bid_set, h], gains[CALL, bid_set, h], gain, step
         )
@@ -385,9 +424,9 @@ def improve(bid_set, here, whole, task, tables, room, steps):
 @rule
 def skip(bid_set, up, task, room):
     """Skip a set of bids that the other seat never reaches: its value is 0."""
-    values, whole = room[1], row(bid_set, lowest(bid_set, task[0]), up, task)
-    for h in range(task[4]):
-        values[whole, h] = 0.0
+    values, value_row = room.values, row(bid_set, lowest(bid_set, task.bids), up, task)
+    for h in range(task.mine):
+        values[value_row, h] = 0.0
 
 
 @rule
@@ -395,14 +434,14 @@ def may_skip(task, steps):
     """Whether nothing changes in sets that the other seat never reaches."""
     step = steps[0]
     keeps = step.above == 1.0 and (step.below == 0.0 or step.below == 1.0)
-    return task[3] != LEARN or (keeps and step.predictive == 0.0)
+    return task.purpose != LEARN or (keeps and step.predictive == 0.0)
 
 
 @rule
 def reached(here, task, room):
     """Whether the other seat ever reaches this place."""
-    places = room[0]
-    for h in range(task[5]):
+    places = room.places
+    for h in range(task.theirs):
         if places[here, REACH, h] > 0.0:
             return True
     return False
@@ -415,15 +454,15 @@ def reached(here, task, room):
 def walk_blocks(first, end, step, task, tables, facts, room, steps):
     skips = may_skip(task, steps)
     for block in range(first, end, step):
-        if not skips or reached(block * (task[1] + 1), task, room):
+        if not skips or reached(block * (task.block_bits + 1), task, room):
             walk(block, skips, task, tables, facts, room, steps)
 
 
 @rule
 def walk(block, skips, task, tables, facts, room, steps):
     """Walk all sets of a block except its head."""
-    head, place = block << task[1], block * (task[1] + 1)
-    bid_set, stop = head + 1, head + (1 << task[1])
+    head, place = block << task.block_bits, block * (task.block_bits + 1)
+    bid_set, stop = head + 1, head + (1 << task.block_bits)
     while bid_set < stop:
         here, last = place + size_of(bid_set - head), bid_set
         if enter(bid_set, here, here - 1, task, tables, room, steps) or not skips:
@@ -447,16 +486,16 @@ def walk(block, skips, task, tables, facts, room, steps):
 @rule
 def with_hand(h, task, tables, facts, room):
     """Task, tables, facts and room as if this hand were the only one."""
-    mine, theirs = (1 if h < task[4] else 0), (1 if h < task[5] else 0)
+    mine, theirs = (1 if h < task.mine else 0), (1 if h < task.theirs else 0)
     weights, gains, average = tables
     kinds, scores, odds, heads = facts
     places, values, prices = room
     one = slice(h, h + 1)
     return (
-        (task[0], task[1], task[2], task[3], mine, theirs, task[6]),
-        (weights[:, :, one], gains[:, :, one], average[:, :, one]),
-        (kinds[:, one], scores, odds[one], heads),
-        (places[:, :, one], values[:, one], prices),
+        Task(task.bids, task.block_bits, task.seat, task.purpose, mine, theirs, task.one),
+        Tables(weights[:, :, one], gains[:, :, one], average[:, :, one]),
+        Facts(kinds[:, one], scores, odds[one], heads),
+        Room(places[:, :, one], values[:, one], prices),
     )
 
 
@@ -466,21 +505,21 @@ def with_kind(kind, facts, room):
     kinds, scores, odds, heads = facts
     places, values, prices = room
     one = slice(kind, kind + 1)
-    return (kinds, scores[:, one], odds, heads), (places, values, prices[:, one])
+    return Facts(kinds, scores[:, one], odds, heads), Room(places, values, prices[:, one])
 
 
 @kernel
 def enter_heads(first, end, step, level, task, tables, facts, room, steps):
-    skips, places, wide = may_skip(task, steps), task[1] + 1, room[1].shape[1]
+    skips, places, wide = may_skip(task, steps), task.block_bits + 1, room.values.shape[1]
     for i in range(first, end, step):
-        head = facts[3][level + i // wide]
+        head = facts.heads[level + i // wide]
         own_task, own_tables, own_facts, own_room = with_hand(i % wide, task, tables, facts, room)
-        bid_set, here, up = head << task[1], head * places, (head & (head - 1)) * places
+        bid_set, here, up = head << task.block_bits, head * places, (head & (head - 1)) * places
         if head == 0:
-            own_room[0][here, REACH, 0] = own_facts[2][0]
+            own_room.places[here, REACH, 0] = own_facts.odds[0]
             scale_weights(bid_set, here, own_task, own_tables, own_room)
         elif skips and not reached(up, task, room):
-            own_room[0][here, REACH, 0] = 0.0
+            own_room.places[here, REACH, 0] = 0.0
         else:
             enter(bid_set, here, up, own_task, own_tables, own_room, steps)
             scale_weights(bid_set, here, own_task, own_tables, own_room)
@@ -489,22 +528,22 @@ def enter_heads(first, end, step, level, task, tables, facts, room, steps):
 
 @kernel
 def price_heads(first, end, step, task, tables, facts, room, steps):
-    kinds = room[2].shape[1]
+    kinds = room.prices.shape[1]
     for i in range(first, end, step):
-        head = i // kinds
+        head, bits = i // kinds, task.block_bits
         own_facts, own_room = with_kind(i % kinds, facts, room)
         if head:
-            price_call(head << task[1], head * (task[1] + 1), task, own_facts, own_room)
+            price_call(head << bits, head * (bits + 1), task, own_facts, own_room)
 
 
 @kernel
 def finish_heads(first, end, step, level, task, tables, facts, room, steps):
     """The value of the game ends up in row 0."""
-    skips, places, wide = may_skip(task, steps), task[1] + 1, room[1].shape[1]
+    skips, places, wide = may_skip(task, steps), task.block_bits + 1, room.values.shape[1]
     for i in range(first, end, step):
-        head = facts[3][level + i // wide]
+        head = facts.heads[level + i // wide]
         own_task, own_tables, own_facts, own_room = with_hand(i % wide, task, tables, facts, room)
-        bid_set, here, up = head << task[1], head * places, (head & (head - 1)) * places
+        bid_set, here, up = head << task.block_bits, head * places, (head & (head - 1)) * places
         if skips and not reached(here, task, room):
             skip(bid_set, up, own_task, own_room)
         else:
