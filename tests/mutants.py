@@ -591,8 +591,8 @@ SMALL_GAMES = [
     rule_mutant(
         "kuhn: known is the same after a bet as after a pass",
         "games/kuhn.py",
-        "told += (32 << i) * int(s.bets[i])",
-        "told += 32 << i",
+        "number += (32 << i) * int(s.bets[i])",
+        "number += 32 << i",
         "test_kuhn.py::test_what_a_seat_knows_is_named_once",
     ),
     rule_mutant(
@@ -685,8 +685,8 @@ BEASTY_BAR = [
     rule_mutant(
         "beasty_bar: cards may be missing",
         "games/beasty_bar/laws.py",
-        "return met != (1 << 12 * players) - 1",
-        "return met < 0",
+        "return found != (1 << 12 * players) - 1",
+        "return found < 0",
         "test_beasty_bar_seen.py::test_a_position_that_breaks_a_law_is_answered_with_it",
     ),
     rule_mutant(
@@ -710,8 +710,8 @@ DOMINION = [
     rule_mutant(
         "dominion: what was selected stays when the question is over",
         "games/dominion/resolve.py",
-        "            s.selected[each] = 0\n",
-        "            s.selected[each] += 0\n",
+        "            s.selected[chosen] = 0\n",
+        "            s.selected[chosen] += 0\n",
         "test_dominion_cards.py::"
         "test_what_artisan_puts_back_is_not_at_the_tables_that_others_imagine",
     ),
@@ -743,14 +743,14 @@ DOMINION = [
     rule_mutant(
         "dominion: known tells cards on other decks",
         "games/dominion/knowledge.py",
-        "told = mix(told, i << 8 | (int(s.top[owner, i]) + 1 if knows else 0))",
-        "told = mix(told, i << 8 | (int(s.top[owner, i]) + 1))",
+        "hashed = mix(hashed, i << 8 | (int(s.top[owner, i]) + 1 if knows else 0))",
+        "hashed = mix(hashed, i << 8 | (int(s.top[owner, i]) + 1))",
         "test_dominion.py::test_only_its_owner_knows_when_cards_of_hand_and_deck_are_exchanged",
     ),
     rule_mutant(
         "dominion: known leaves out the own hand",
         "games/dominion/knowledge.py",
-        "    told = zone_told(told, s.hand[seat])\n",
+        "    hashed = with_zone(hashed, s.hand[seat])\n",
         "",
         "test_dominion.py::test_only_its_owner_knows_when_cards_of_hand_and_deck_are_exchanged",
     ),
@@ -778,14 +778,14 @@ DOMINION = [
     rule_mutant(
         "dominion: everybody hears what an Artisan puts back",
         "games/dominion/text.py",
-        "k >= 0 and s.job[k] == TOPDECK and not s.open[k]:",
-        "k >= 0 and s.job[k] == TOPDECK and s.open[k] > 1:",
+        "k >= 0 and s.job[k] == jobs.TOPDECK and not s.open[k]:",
+        "k >= 0 and s.job[k] == jobs.TOPDECK and s.open[k] > 1:",
         "test_dominion_cards.py::test_what_artisan_and_sentry_put_back_is_news_for_nobody_else",
     ),
     rule_mutant(
         "dominion: everybody hears what a Sentry puts back",
         "games/dominion/text.py",
-        "k >= 0 and s.job[k] == ORDER_LOOKED:",
+        "k >= 0 and s.job[k] == jobs.ORDER_LOOKED:",
         "k >= 0 and s.job[k] < 0:",
         "test_dominion_cards.py::test_what_artisan_and_sentry_put_back_is_news_for_nobody_else",
     ),

@@ -348,10 +348,10 @@ def test_an_unfinished_round_has_no_winner(history):
 def vector(name, history=(), changes=()):
     """`priv` of seat 0 or `pub` of a position of the default game, with some entries changed."""
     s = liars_dice.position(FIVES, [A, B], history)
-    made = halves(FIVES, s, 0)[name == "pub"].copy()
+    vector = halves(FIVES, s, 0)[name == "pub"].copy()
     for place, value in dict(changes).items():
-        made[place] = value
-    return made
+        vector[place] = value
+    return vector
 
 
 DECODE = {"priv": liars_dice.decode_private, "pub": liars_dice.decode_public}

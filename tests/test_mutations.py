@@ -51,8 +51,8 @@ MISTAKES = [
     kuhn(
         "known depends on the card of seat 0 for both",
         "views_keep_secrets",
-        "told = 1 + int(s.card[seat])",
-        "told = 1 + int(s.card[0])",
+        "number = 1 + int(s.card[seat])",
+        "number = 1 + int(s.card[0])",
     ),
     kuhn(
         "seen tells the other card before the end",
@@ -183,8 +183,8 @@ MISTAKES = [
     kuhn(
         "all actions have one label",
         "labels_tell_actions_apart",
-        "# How it is told",
-        "@rule\ndef label(s, action):\n    return 7\n\n\n# How it is told",
+        "# In words",
+        "@rule\ndef label(s, action):\n    return 7\n\n\n# In words",
         "    known=known,\n",
         "    known=known,\n    label=label,\n",
     ),
@@ -256,8 +256,8 @@ MISTAKES = [
     kuhn(
         "known forgets the bets",
         "known_names_what_a_seat_knows",
-        "told += (32 << i) * int(s.bets[i])",
-        "told += 0",
+        "number += (32 << i) * int(s.bets[i])",
+        "number += 0",
     ),
     kuhn(
         "known does not notice an action",
@@ -281,8 +281,8 @@ MISTAKES = [
     kuhn(
         "small integers overflow in the interpreter",
         "interpreted_equals_compiled",
-        "told = 1 + int(s.card[seat])",
-        "told = 1 + int(s.card[seat] * np.int8(100))",
+        "number = 1 + int(s.card[seat])",
+        "number = 1 + int(s.card[seat] * np.int8(100))",
     ),
     kuhn(
         "there is no room for the third bet",
@@ -297,8 +297,8 @@ MISTAKES = [
         "rules_compile_once",
         "@rule\ndef known(",
         "@rule\ndef half(s, x):\n    return x / 2\n\n\n@rule\ndef known(",
-        "told = 1 + int(s.card[seat])",
-        "told = 1 + int(s.card[seat]) + int(half(s, 0) + half(s, 0.5))",
+        "number = 1 + int(s.card[seat])",
+        "number = 1 + int(s.card[seat]) + int(half(s, 0) + half(s, 0.5))",
     ),
     kuhn(
         "a batch draws numbers of its own",

@@ -1,4 +1,4 @@
-"""Which positions of Liar's Dice there are: what `flaw` finds wrong with others."""
+"""Which positions of Liar's Dice are possible, and what is wrong with the others."""
 
 from __future__ import annotations
 

@@ -17,20 +17,20 @@ BIT = np.uint64(1)
 
 @dataclass(frozen=True)
 class LiarsDiceOptions(Options):
-    """The options of a round, and of the match that rounds make."""
+    """Options of a round, and of a match of several rounds."""
 
     dice: tuple[int, ...] = (5, 5)
-    """Dice of seat 0, who opens, and of seat 1. 4,5 and 5,4 are different games."""
+    """Dice of seat 0, which opens, and of seat 1. 4,5 and 5,4 are different games."""
     sides: int = 6
     """Faces of a die."""
     variant: Literal["normal", "joker", "high", "stairs"] = "joker"
     """Which dice are wild."""
     ones_biddable: bool = True
-    """Whether ones can be bid on; only joker can be played without."""
+    """Whether ones can be bid on; `false` is for the variant joker only."""
     opening_call: bool = False
-    """Whether seat 0 may call before any bid, and lose, as the published networks may."""
+    """Whether seat 0 may call before any bid, and lose, as the published networks can."""
     die_loss: Literal["none", "loser", "winner"] = "none"
-    """Match play: who gives up a die after a round. `none` plays a single round."""
+    """Match play: the seat that gives up a die after a round. `none` plays a single round."""
 
     def check(self) -> None:
         if len(self.dice) != 2 or min(self.dice) < 1:
@@ -46,7 +46,7 @@ class LiarsDiceOptions(Options):
 
     @property
     def bids(self) -> int:
-        """How many bids are numbered; a hand of stairs counts double, or nearly."""
+        """How many bids have a number. Stairs need twice as many: a hand of k counts as k + 1."""
         return sum(self.dice) * self.sides * (2 if self.variant == "stairs" else 1)
 
 
@@ -55,8 +55,8 @@ def shape(options: LiarsDiceOptions) -> Shape:
     state = record(
         "liars_dice",
         ("bids", np.uint64),  # bit b: bid b has been made
-        ("hand", np.int8, (2, sides)),  # by seat and face: how many dice show it
-        ("dice", np.int8, 2),  # by seat: how many dice it has
+        ("hand", np.int8, (2, sides)),  # by seat and face: dice that show it
+        ("dice", np.int8, 2),  # by seat: dice it has
         ("rolled", np.int8),  # dice rolled so far, seat 0's first
         ("liar", np.int8),  # the number of the call
         ("last", np.int8),  # the standing bid or NO_BID
@@ -76,5 +76,5 @@ def shape(options: LiarsDiceOptions) -> Shape:
         num_outcomes=sides,
         state=state,
         view=view,
-        max_legal=MOST_BIDS + 1,  # whatever the dice: then all hands share one compiled game
+        max_legal=MOST_BIDS + 1,  # equal for all dice, so that they share one compiled game
     )

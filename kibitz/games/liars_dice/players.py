@@ -9,9 +9,9 @@ from .rules import biddable, matches
 
 @rule
 def support(s, seat, bid):
-    """In how many of all sides^dice rolls of the other seat the bid would be good.
+    """How many of the other seat's sides^dice rolls would make the bid good.
 
-    Whole numbers, so that equal chances are equal: ties go to the lower bid on every machine.
+    A whole number, so that ties are exact and go to the lower bid on every machine.
     """
     sides, unread = s.hand.shape[1], int(s.dice[1 - seat])
     face = bid % sides
@@ -31,7 +31,7 @@ def support(s, seat, bid):
 
 @rule
 def all_rolls(s, seat):
-    """How many rolls the other seat's dice have."""
+    """How many rolls the other seat's dice can show: sides^dice."""
     rolls = 1
     for _ in range(s.dice[1 - seat]):
         rolls *= s.hand.shape[1]
@@ -40,7 +40,7 @@ def all_rolls(s, seat):
 
 @rule
 def honest(s, seat, rng):
-    """Bids what is most likely true; calls when the call is likelier."""
+    """Makes the bid most likely to be true; calls if the call is at least as likely to win."""
     best, most = NO_BID, -1
     for bid in range(s.last + 1, s.liar):
         if biddable(s, bid):
@@ -56,7 +56,7 @@ def honest(s, seat, rng):
 
 @rule
 def threshold(s, seat, rng):
-    """Calls what is unlikely; otherwise makes the highest bid that is likely."""
+    """Calls a bid that is more likely false; otherwise makes the highest bid likely to be true."""
     rolls = all_rolls(s, seat)
     if s.last != NO_BID and 2 * support(s, seat, s.last) < rolls:
         return int(s.liar)

@@ -50,7 +50,7 @@ def roll(s, rng):
 
 @rule
 def biddable(s, bid):
-    """Whether this bid exists at all: some rules have none on ones."""
+    """Whether this bid exists: in some variants nobody can bid on ones."""
     ones_out = s.variant == STAIRS or not s.ones_biddable
     return not (ones_out and bid % s.hand.shape[1] == 0)
 
@@ -108,7 +108,7 @@ def matches(s, seat, face):
 @rule
 def score(s, out):
     caller = (s.length - 1) % 2
-    good = s.last == NO_BID  # who calls before any bid loses
+    good = s.last == NO_BID  # a call before any bid loses
     if not good:
         sides = s.hand.shape[1]
         face, count = s.last % sides, s.last // sides + 1
@@ -118,10 +118,10 @@ def score(s, out):
 
 
 def next_round(options, scores):
-    """After a round of a match: the next round's options and who sits where in it, or None.
+    """The next round of a match, or None at its end: its options, and by seat who sits there.
 
-    The round's loser opens the next one, as seat 0. Whoever runs out of dice has lost the match, or
-    won it where winners give up dice; either way the match ends as its last round did.
+    The loser of a round opens the next one, as seat 0. A player without dice has lost the match, or
+    has won it if winners give up dice. Either way the loser of the last round loses the match.
     """
     if options.die_loss == "none":
         return None

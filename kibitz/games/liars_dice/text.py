@@ -1,4 +1,4 @@
-"""How Liar's Dice is told, and positions from outside: from texts, hands, vectors."""
+"""Liar's Dice in words, and positions from outside: from texts, hands and vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _bid_text(s, bid):
 
 
 def history(s):
-    """The actions made, in order."""
+    """The bids so far, in order, and the call."""
     bids = [b for b in range(int(s.liar)) if int(s.bids) >> b & 1]
     return bids + [int(s.liar)] * int(s.called)
 
@@ -32,18 +32,18 @@ def text(s):
     return f"{hands} : {said}" if said else hands
 
 
-def parse(s, told):
-    dice, _, said = squeezed(told).partition(":")
+def parse(s, notation):
+    dice, _, said = squeezed(notation).partition(":")
     if not re.fullmatch(r"(-|\d+(,\d+)*)/(-|\d+(,\d+)*)", dice):
-        raise NotationError(f"{told!r} is not like '2,3 / 1,4 : 1x3, 2x4, liar'")
+        raise NotationError(f"{notation!r} is not like '2,3 / 1,4 : 1x3, 2x4, liar'")
     hands = [[int(f) for f in part.split(",") if f != "-"] for part in dice.split("/")]
     for seat, hand in enumerate(hands):
         check_hand(s, seat, hand)
         if len(hand) > s.dice[seat]:
-            raise NotationError(f"{told!r}: seat {seat} has only {s.dice[seat]} dice")
+            raise NotationError(f"{notation!r}: seat {seat} has only {s.dice[seat]} dice")
     unfinished = len(hands[0]) + len(hands[1]) < s.dice[0] + s.dice[1]
     if unfinished and (said or (hands[1] and len(hands[0]) < s.dice[0])):
-        raise NotationError(f"{told!r}: seat 0 rolls first, then seat 1, then there are bids")
+        raise NotationError(f"{notation!r}: seat 0 rolls first, then seat 1, then come the bids")
     for face in (*hands[0], *hands[1]):
         play(s, face - 1)
     for word in said.split(",") if said else ():
@@ -70,28 +70,28 @@ def action_text(s, action):
 
 
 def news(s, seat, move):
-    """Bids are for everybody; a die is for the seat that rolls it."""
+    """Everybody hears a bid; only the seat that rolls a die sees it."""
     if turn(s) == CHANCE and seat != (0 if s.rolled < s.dice[0] else 1):
         return ""
     return action_text(s, move)
 
 
-def parse_action(s, told):
-    clean = told.strip().lower()
+def parse_action(s, typed):
+    clean = typed.strip().lower()
     if turn(s) == CHANCE:
         if die := re.fullmatch(r"(?:rolls)?\s*(\d+)", clean):
             check_hand(s, 0 if s.rolled < s.dice[0] else 1, [int(die[1])])
             return int(die[1]) - 1
-        raise NotationError(f"{told!r} is not a die such as 'rolls 4'")
+        raise NotationError(f"{typed!r} is not a die such as 'rolls 4'")
     if squeezed(clean) in ("liar", "lie", "call"):
         action = int(s.liar)
     elif bid := re.fullmatch(r"(\d+)\s*[x\s]\s*(\d+)", clean):
         count, face, sides = int(bid[1]), int(bid[2]), s.hand.shape[1]
         if not (1 <= face <= sides and 1 <= count <= s.liar // sides):
-            raise NotationError(f"{told!r}: bid 1 to {s.liar // sides} dice of face 1 to {sides}")
+            raise NotationError(f"{typed!r}: bid 1 to {s.liar // sides} dice of face 1 to {sides}")
         action = (count - 1) * sides + face - 1
     else:
-        raise NotationError(f"{told!r} is no bid such as 3x6 or '3 6', and not 'liar'")
+        raise NotationError(f"{typed!r} is neither a bid such as 3x6 or '3 6' nor 'liar'")
     check_action(s, action)
     return action
 
@@ -103,7 +103,7 @@ def check_hand(s, seat, hand):
 
 
 def check_action(s, action):
-    """Refuse, and say why, an action that is not legal."""
+    """Refuse an action that is not legal, and say why."""
     if not isinstance(action, (int, np.integer)) or not 0 <= action <= s.liar:
         raise GameError(f"action {action!r}: actions are the numbers 0 to {s.liar}")
     if s.called:
@@ -147,7 +147,7 @@ def position(game, hands, history=()):
 
 
 def decode_private(game, priv):
-    """(hand, seat) from a private vector: the inverse of `observe`."""
+    """The hand and the seat in a private vector: the inverse of `observe`."""
     sides, slots = game.options.sides, max(game.options.dice)
     ones = _zeros_and_ones("priv", priv, game.view["priv"].shape[0])
     unary, whose = ones[:-2].reshape(sides, slots), ones[-2:]
@@ -164,7 +164,7 @@ def decode_private(game, priv):
 
 
 def decode_public(game, pub):
-    """(history, seat to move) from a public vector: the inverse of `observe`."""
+    """The history and the seat to move in a public vector: the inverse of `observe`."""
     segments = _zeros_and_ones("pub", pub, game.view["pub"].shape[0]).reshape(2, -1)
     bids, calls, to_move = segments[:, :-2], segments[:, -2], segments[:, -1]
     if to_move.sum() != 1:
