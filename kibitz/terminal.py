@@ -16,17 +16,15 @@ from .players import Candidate, Player, explain
 from .players.thought import Explainer
 
 HELP = "Type an action, 'hint' for advice, 'rules', '?' for the list of actions, or 'quit'."
-
-
 HINTS = 3  # moves
 
 
 class LeftTheTable(Exception):
-    """The person has had enough."""
+    """The person has typed `quit`."""
 
 
 class Person:
-    """Somebody at the keyboard, with a player to ask for hints and a rulebook to look into."""
+    """A person at the keyboard, with a player that gives hints and a rulebook."""
 
     name = "you"
 
@@ -36,7 +34,7 @@ class Person:
         self.console, self.adviser, self.rulebook, self.ask = console, adviser, rulebook, ask
 
     def move(self, table: Table) -> None:
-        """Show the table, then ask until there is an action that can be played."""
+        """Show the table, then ask until a legal action is typed."""
         seat = table.turn
         title = escape(f"{table.game.name}, seat {seat}")
         self.console.print(Panel(Text(table.seen(seat)), title=title))
@@ -47,7 +45,7 @@ class Person:
             except (EOFError, KeyboardInterrupt):
                 raise LeftTheTable from None
             except UnicodeDecodeError:
-                text = ""  # bytes that are no text: the help says what can be typed
+                text = ""  # bytes that are not text: the help says what can be typed
             if self._done(table, text):
                 return
 
@@ -73,7 +71,7 @@ class Person:
         return False
 
     def _advise(self, table: Table) -> None:
-        """The best few moves with their values, where the adviser can tell them."""
+        """Show the best moves with their values, or one move if the adviser has no values."""
         name = escape(self.adviser.name)
         if not isinstance(self.adviser, Explainer):
             advice = table.choices[table.actions.index(table.ask(self.adviser))]
@@ -86,21 +84,21 @@ class Person:
 
 
 def _figures(candidate: Candidate) -> str:
-    """How good a move is: its value or, where nobody knows that, how likely it is."""
+    """The value of a move or, if it has none, its prior."""
     if candidate.value is not None:
         return f" ({candidate.value:+.2f})"
     return "" if candidate.prior is None else f" ({candidate.prior:.0%})"
 
 
 def in_columns(choices: Sequence[str]) -> Columns:
-    """The legal actions in as many columns as find room."""
+    """The legal actions in as many columns as fit."""
     return Columns([Text(choice) for choice in choices], padding=(0, 2))
 
 
 def play_game(
     game: Game, person: Person, others: Sequence[Player], seat: int, seed: int
 ) -> list[Table]:
-    """Play a game, or a whole match where it has rounds; the tables, with their records."""
+    """Play a game, or a match of several rounds, and return the tables with their records."""
     line_up: list[Player | Person] = list(others)
     line_up.insert(game.seat(seat), person)
     person.console.print(HELP)
@@ -125,8 +123,8 @@ def _play_round(table: Table, line_up: list[Player | Person], person: Person) ->
         else:
             before = len(table.events)
             table.play(table.ask(mover))
-            name, said = escape(mover.name), escape(table.events[before].news[mine])
-            person.console.print(f"Seat {seat} ({name}): [bold]{said}[/bold]")
+            name, news = escape(mover.name), escape(table.events[before].news[mine])
+            person.console.print(f"Seat {seat} ({name}): [bold]{news}[/bold]")
     person.console.print(Panel(Text(table.seen(mine)), title="The end"))
     score = table.scores[mine]
     verdict = "You win" if score > 0 else "You lose" if score < 0 else "A draw"

@@ -1,1 +1,1 @@
-"""Doors to other libraries, imported by name; they need the extras `adapters` and `onnx`."""
+"""Adapters to other libraries, imported by name. They need the extras `adapters` and `onnx`."""

@@ -1,7 +1,7 @@
-"""Networks from and to ONNX files, with the game they were made for.
+"""Networks from and to ONNX files, with the game they were trained for.
 
-Value networks of Liar's Dice go both ways; networks with a policy can only be handed out, which
-needs the extra `onnx`.
+Value networks of Liar's Dice can be imported and exported; networks with a policy can only be
+exported, which needs the extra `onnx`.
 
 >>> import tempfile
 >>> from kibitz.nets import load_net
@@ -10,14 +10,14 @@ needs the extra `onnx`.
 >>> with tempfile.TemporaryDirectory() as folder:
 ...     game, net = load("liars_dice", dice=(4, 5)), NetCompBilin(CompBilinConfig(pub=112))
 ...     save_onnx(f"{folder}/net.onnx", net, game.describe())
-...     take_in(f"{folder}/net.onnx", f"{folder}/net.safetensors").options.dice
+...     import_net(f"{folder}/net.onnx", f"{folder}/net.safetensors").options.dice
 (4, 5)
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from ..bidding.beliefs import BeliefNet
 from ..bidding.bilinear import NetCompBilin, ValueNet
@@ -28,26 +28,29 @@ from ..nets import NetError, load_net, save_net
 
 NAME = "liars_dice"
 
+Fields = Sequence[tuple[str, Sequence[int]]]
+"""A view as `Game.describe` has it: the names of its fields, with their shapes."""
 
-def take_in(path: str | Path, out: str | Path, **options: Any) -> Game:
-    """Read an ONNX file, write what it holds as a checkpoint, and say which game that plays.
 
-    options: of the game, where the file does not tell them. Who of 4 and 5 dice opens cannot be
-    seen in a network; everything else follows from its shapes, for dice of six sides.
+def import_net(path: str | Path, out: str | Path, **options: object) -> Game:
+    """Read an ONNX file, write its network as a checkpoint, and return the game that it plays.
+
+    options: of the game, if the file does not name them. A network with 4 and 5 dice does not show
+    which seat opens; everything else follows from its shapes, for dice of six sides.
     """
-    net, told = load_onnx(path)
-    if told.get("name", NAME) != NAME:
-        raise NetError(f"{path} is a network of {told['name']}, not of {NAME}")
+    net, facts = load_onnx(path)
+    if facts.get("name", NAME) != NAME:
+        raise NetError(f"{path} is a network of {facts['name']}, not of {NAME}")
     given = {key: getattr(load(NAME, **options).options, key) for key in options if key != "preset"}
-    for key in told["options"].keys() & given.keys():
-        if told["options"][key] != given[key]:
-            raise NetError(f"{path} is for {key} {told['options'][key]}, not for {given[key]}")
-    game = _game(path, told["view"], {**told["options"], **options})
+    for key in facts["options"].keys() & given.keys():
+        if facts["options"][key] != given[key]:
+            raise NetError(f"{path} is for {key} {facts['options'][key]}, not for {given[key]}")
+    game = _game(path, facts["view"], {**facts["options"], **options})
     save_net(out, net, {"game": game.describe(), "source": Path(path).name})
     return game
 
 
-def _game(path: str | Path, view: list[Any], options: dict[str, Any]) -> Game:
+def _game(path: str | Path, view: Fields, options: Mapping[str, object]) -> Game:
     """The one game under these options that has this view."""
     dice, sides = options.get("dice"), load(NAME, **options).options.sides  # type: ignore[attr-defined]
     most = (view[0][1][0] - 2) // sides
@@ -61,33 +64,34 @@ def _game(path: str | Path, view: list[Any], options: dict[str, Any]) -> Game:
         if game.describe()["view"] == view:
             fitting.append(game)
     if not fitting:
-        told = ", ".join(f"{key}={value}" for key, value in options.items()) or "any dice"
+        chosen = ", ".join(f"{key}={value}" for key, value in options.items()) or "any dice"
         sizes = " and ".join(f"{name} {size}" for name, (size,) in view)
-        raise NetError(f"{path} has {sizes}, which {NAME} does not have with {told}")
+        raise NetError(f"{path} has {sizes}, which {NAME} does not have with {chosen}")
     if len(fitting) > 1:
         ways = " or ".join(f"dice={','.join(map(str, g.options.dice))}" for g in fitting)  # type: ignore[attr-defined]
-        raise NetError(f"{path} does not tell who opens: say --option {ways}")
+        raise NetError(f"{path} does not say which seat opens: add --option {ways}")
     return fitting[0]
 
 
-def hand_out(path: str | Path, out: str | Path, *, batched: bool = False) -> None:
+def export_net(path: str | Path, out: str | Path, *, batched: bool = False) -> None:
     """Write the network of a checkpoint as an ONNX file.
 
-    batched: whether a value network takes any number of rows; networks with a policy always do.
+    batched: whether a value network takes any number of rows, as networks with a policy always do.
     """
     net, about = load_net(path)
     if isinstance(net, NetCompBilin):
-        game: Any = about.get("game")
-        named = isinstance(game, dict) and game.get("name") == NAME
-        if not named or not isinstance(game.get("options"), dict):
-            raise NetError(f"{path} does not tell for which {NAME} it was trained")
+        game = about.get("game")
+        if (
+            not isinstance(game, dict)
+            or game.get("name") != NAME
+            or not isinstance(game.get("options"), dict)
+        ):
+            raise NetError(f"{path} does not say for which options of {NAME} it was trained")
         save_onnx(out, net, game, batched=batched)
     elif isinstance(net, ValueNet):
-        raise NetError(
-            f"{path} holds a {type(net).__name__}; there is a form for NetCompBilin only"
-        )
+        raise NetError(f"{path} holds a {type(net).__name__}; only NetCompBilin can be exported")
     elif isinstance(net, BeliefNet):
-        raise NetError(f"{path} holds a network of beliefs, which takes no views; it stays here")
+        raise NetError(f"{path} holds a network of beliefs, which cannot be exported")
     else:
         from .onnx import export
 

@@ -1,4 +1,4 @@
-"""Networks as ONNX files, for runtimes that know nothing of torch. Needs the extra `onnx`.
+"""Networks as ONNX files, for runtimes without torch. Needs the extra `onnx`.
 
 >>> import tempfile, torch
 >>> from kibitz.nets.zones import ZoneConfig, ZoneNet
@@ -16,12 +16,13 @@ import copy
 import json
 import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from ..nets import NetError, write
@@ -35,14 +36,14 @@ except ImportError as error:
 INPUT, OUTPUTS = "views", ["logits", "values"]
 OPSET = 18
 
-Floats = np.ndarray[Any, np.dtype[np.float32]]
+Floats = NDArray[np.float32]
 
 
-def export(path: str | Path, net: nn.Module, about: dict[str, Any]) -> None:
+def export(path: str | Path, net: nn.Module, about: Mapping[str, object]) -> None:
     """Write a network of `kibitz.nets` as an ONNX model of float32 for batches of any size.
 
     The model has one input, `views` [batch, view_size], and the outputs `logits` and `values`.
-    `about` (anything JSON) travels with it.
+    `about` (anything that JSON can hold) is stored in it.
     """
     config: Any = net.config
     twin = copy.deepcopy(net).cpu().float().eval()
@@ -55,7 +56,7 @@ def export(path: str | Path, net: nn.Module, about: dict[str, Any]) -> None:
 def traced(net: nn.Module, views: torch.Tensor) -> bytes:
     """The network in ONNX's own format, from running it once."""
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        # torch's newer exporter needs onnxscript; this one says every time that it is the older.
+        # torch's newer exporter needs onnxscript; the older one warns on every call that it is old.
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
             net,
@@ -72,14 +73,14 @@ def traced(net: nn.Module, views: torch.Tensor) -> bytes:
 
 def load(
     path: str | Path, threads: int = 1
-) -> tuple[Callable[[Floats], tuple[Floats, Floats]], dict[str, Any]]:
-    """A function from views to logits and values, as the network was, and its `about`."""
+) -> tuple[Callable[[Floats], tuple[Floats, Floats]], dict[str, object]]:
+    """A function from views to logits and values, as the network's own, and its `about`."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     try:
         session = onnxruntime.InferenceSession(str(path), options)
         about = json.loads(session.get_modelmeta().custom_metadata_map["about"])
-    except Exception as error:  # onnxruntime has a class of its own for every way to fail
+    except Exception as error:  # onnxruntime has many kinds of errors
         why = " ".join(str(error).split())
-        raise NetError(f"{path} is no ONNX model that kibitz has saved: {why}") from error
+        raise NetError(f"{path} is not an ONNX model saved by kibitz: {why}") from error
     return lambda views: tuple(session.run(OUTPUTS, {INPUT: views})), about

@@ -8,7 +8,7 @@
 '1;1'
 
 A game's options are OpenSpiel's game parameters under the same names. Commas separate parameters
-there, so a tuple is written with semicolons, and with one at the end where it has a single number.
+there, so a tuple is written with semicolons; a tuple of one number ends with one.
 """
 
 from __future__ import annotations
@@ -17,22 +17,28 @@ import dataclasses
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import chance, games
-from ..game import CHANCE, OVER, Game, Options, nothing_hidden
+from ..game import CHANCE, OVER, Game, Options, State, nothing_hidden
 
 try:
     import pyspiel
 except ImportError as error:
     raise ImportError('OpenSpiel is missing: pip install "kibitz[adapters]"') from error
 
-# OpenSpiel wants a bound on the length and the contract promises none. No game comes near this one,
-# and tables that some algorithms make as long as the longest game still fit into memory.
+# OpenSpiel needs a bound on the length, and the contract has none. No game comes near this one, and
+# algorithms that allocate a table of this length still have enough memory.
 MOST_MOVES = 100_000
-MOST_PARTS = 10_000  # the finest fraction that a score is taken for
+MOST_PARTS = 10_000  # the largest denominator of a score
+
+Parameters = dict[str, int | bool | str]
+"""Game parameters as OpenSpiel writes them, by name."""
+
+Pickled = tuple[Callable[..., object], tuple[object, ...]]
+"""A function and its arguments that make an object again."""
 
 
 def register(name: str | Path) -> str:
@@ -42,8 +48,8 @@ def register(name: str | Path) -> str:
     """
     rules = games.load(name)
     kind = game_type(rules, rules.options)
-    # A class, not a function: OpenSpiel lets go of it after Python has ended, which only something
-    # that refers to itself, as every class does, survives.
+    # A class, not a function: OpenSpiel releases it after Python has ended. Only an object in a
+    # reference cycle, as every class is, survives that.
     pyspiel.register_game(kind, type("SpielGame", (SpielGame,), {"base": rules, "name": name}))
     return str(kind.short_name)
 
@@ -54,23 +60,23 @@ def register_all() -> None:
         register(name)
 
 
-def game(name: str | Path, **options: Any) -> Any:
-    """A game as a `pyspiel.Game`, with its options chosen as in `kibitz.load`."""
+def game(name: str | Path, **options: object) -> pyspiel.Game:
+    """A game as a `pyspiel.Game`, under options given as to `kibitz.load`."""
     return loaded(name, written(games.load(name, **options).options))
 
 
-def loaded(name: str | Path, parameters: dict[str, Any]) -> Any:
-    """A game under parameters as OpenSpiel writes them, registered first."""
+def loaded(name: str | Path, parameters: Parameters) -> pyspiel.Game:
+    """Register a game and load it under these parameters."""
     return pyspiel.load_game(register(name), parameters)
 
 
 # Options as parameters --------------------------------------------------------------------------
 
 
-def written(options: Options) -> dict[str, int | bool | str]:
+def written(options: Options) -> Parameters:
     """Options as game parameters."""
-    told = dataclasses.asdict(options)
-    return {n: _joined(v) if isinstance(v, tuple) else v for n, v in told.items()}
+    values = dataclasses.asdict(options)
+    return {n: _joined(v) if isinstance(v, tuple) else v for n, v in values.items()}
 
 
 def _joined(values: tuple[int, ...]) -> str:
@@ -78,9 +84,9 @@ def _joined(values: tuple[int, ...]) -> str:
     return ";".join(map(str, values)) + (";" if len(values) == 1 else "")
 
 
-def _bound(rules: Game, parameters: dict[str, Any]) -> Game:
-    told = {n: _commas(v) if isinstance(v, str) else v for n, v in parameters.items()}
-    return rules.bind(**told)
+def _bound(rules: Game, parameters: Parameters) -> Game:
+    values = {n: _commas(v) if isinstance(v, str) else v for n, v in parameters.items()}
+    return rules.bind(**values)
 
 
 def _commas(text: str) -> str:
@@ -90,7 +96,7 @@ def _commas(text: str) -> str:
 # What OpenSpiel asks about a game ---------------------------------------------------------------
 
 
-def game_type(rules: Game, defaults: Options) -> Any:
+def game_type(rules: Game, defaults: Options) -> pyspiel.GameType:
     """The `pyspiel.GameType`: what kind of game this is."""
     kind = pyspiel.GameType
     chances, secrecy = kind.ChanceMode, kind.Information
@@ -113,7 +119,7 @@ def game_type(rules: Game, defaults: Options) -> Any:
     )
 
 
-def game_info(rules: Game) -> Any:
+def game_info(rules: Game) -> pyspiel.GameInfo:
     """The `pyspiel.GameInfo`: how large the game is."""
     return pyspiel.GameInfo(
         num_distinct_actions=rules.num_actions,
@@ -132,18 +138,18 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
     base: Game  # under its default options
     name: str | Path  # what it was registered by
 
-    def __init__(self, parameters: dict[str, Any]) -> None:
+    def __init__(self, parameters: Parameters) -> None:
         self.rules = _bound(self.base, parameters)
         kind = game_type(self.rules, self.base.options)
         super().__init__(kind, game_info(self.rules), written(self.rules.options))
-        # OpenSpiel asks for a new table at every clone, so it lies ready.
+        # OpenSpiel asks for a new table at every clone, so one is kept ready.
         self.first = self.rules.fresh()
         self.first_turn = int(self.rules.turn(self.first))
-        self.first_told = tuple(
+        self.first_infostates = tuple(
             f"{seat}{knowledge(self.rules, self.first, seat)}" for seat in range(self.rules.seats)
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Pickled:
         return loaded, (self.name, self.get_parameters())
 
     def new_initial_state(self) -> SpielState:
@@ -152,8 +158,10 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
     def max_chance_nodes_in_history(self) -> int:
         return MOST_MOVES if self.rules.num_outcomes else 0
 
-    def make_py_observer(self, kind: Any = None, params: Any = None) -> SpielObserver | None:
-        """What a seat sees; None for its public or private part: a view does not tell which is."""
+    def make_py_observer(
+        self, kind: pyspiel.IIGObservationType | None = None, params: object = None
+    ) -> SpielObserver | None:
+        """What a seat sees; None for its public or private part, which a view does not separate."""
         kind = kind or pyspiel.IIGObservationType(perfect_recall=False)
         if not kind.public_info or kind.private_info != pyspiel.PrivateInfoType.SINGLE_PLAYER:
             return None
@@ -161,7 +169,7 @@ class SpielGame(pyspiel.Game):  # type: ignore[misc]
 
 
 class SpielState(pyspiel.State):  # type: ignore[misc]
-    """A table in play: the record of the game and, by seat, what it has been told so far.
+    """A table in play: the record of the game and the information state of every seat.
 
     OpenSpiel clones and saves a state by copying its attributes, so the rules are not one of them.
     """
@@ -169,9 +177,9 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
     def __init__(self, game: SpielGame) -> None:
         super().__init__(game)
         self.s = game.rules.copy(game.first)
-        self.who, self.told = game.first_turn, game.first_told
+        self.who, self.infostates = game.first_turn, game.first_infostates
 
-    def __reduce__(self) -> tuple[Any, ...]:
+    def __reduce__(self) -> Pickled:
         return read, (self.get_game(), self.serialize())
 
     @property
@@ -198,8 +206,9 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
         events = [_event(rules, self.s, who, seat, int(action)) for seat in seats]
         rules.play(self.s, int(action))
         self.who = int(rules.turn(self.s))
-        self.told = tuple(
-            heard(self.told[seat], knowledge(rules, self.s, seat), events[seat]) for seat in seats
+        self.infostates = tuple(
+            extended(self.infostates[seat], knowledge(rules, self.s, seat), events[seat])
+            for seat in seats
         )
 
     def returns(self) -> list[float]:
@@ -208,7 +217,7 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
         return [exact(score) for score in self.rules.scores(self.s)]
 
     def _action_to_string(self, player: int, action: int) -> str:
-        # Words belong to what can happen here; OpenSpiel's messages also name what cannot.
+        # Only possible moves have words; OpenSpiel's messages name others, too.
         here = self.rules.moves(self.s) if player == self.current_player() else ()
         return str(self.rules.action_text(self.s, action)) if action in here else str(action)
 
@@ -218,15 +227,15 @@ class SpielState(pyspiel.State):  # type: ignore[misc]
     def resample_from_infostate(self, player: int, sampler: Callable[[], float]) -> SpielState:
         """A table that `player` cannot tell from this one; the history stays that of this one.
 
-        For algorithms written in Python. OpenSpiel's binding does not hand the C++ method of this
-        name on to Python games, so there it remains "not implemented".
+        For algorithms written in Python. OpenSpiel's binding does not forward the C++ method of
+        this name to Python games, so it is "not implemented" there.
         """
         twin, rules = self.clone(), self.rules
         rules.redeal(twin.s, int(player), chance.stream(int(sampler() * 2**53), "search"))
-        # How the others came by their new cards has not happened; what they know of them is sure.
-        twin.told = tuple(
-            told if seat == player else f"{seat}~{knowledge(rules, twin.s, seat)}"
-            for seat, told in enumerate(self.told)
+        # The others never received their new cards by any moves, but they know what they hold.
+        twin.infostates = tuple(
+            infostate if seat == player else f"{seat}~{knowledge(rules, twin.s, seat)}"
+            for seat, infostate in enumerate(self.infostates)
         )
         return twin  # type: ignore[no-any-return]
 
@@ -241,40 +250,40 @@ def exact(score: float) -> float:
     return float(Fraction(score).limit_denominator(MOST_PARTS))
 
 
-# What a seat is told ----------------------------------------------------------------------------
+# Information states -----------------------------------------------------------------------------
 
 
-def knowledge(rules: Game, s: Any, seat: int) -> str:
-    """The name of what the seat knows, always of one length."""
+def knowledge(rules: Game, s: State, seat: int) -> str:
+    """The hash of what a seat knows, always of one length."""
     return f".{int(rules.known(s, seat)):016x}"
 
 
-def heard(told: str, now: str, event: str) -> str:
-    """What a seat has been told after one more event, which it noticed if it knows something new.
+def extended(infostate: str, now: str, event: str) -> str:
+    """An information state after one more event, unchanged if the seat noticed nothing.
 
-    What it knows follows every event: an action can lay open more than its name says.
+    now: what the seat knows after the event. An action can reveal more than its name says.
     """
-    return told if not event and told.endswith(now) else f"{told} {event}{now}"
+    return infostate if not event and infostate.endswith(now) else f"{infostate} {event}{now}"
 
 
-def _event(rules: Game, s: Any, who: int, seat: int, action: int) -> str:
-    """What a seat notices of a move as it happens: its own action, or the news of another's.
+def _event(rules: Game, s: State, who: int, seat: int, action: int) -> str:
+    """What a seat notices of a move: its own action, or the news of another seat's.
 
-    What chance brings it stands in what it knows afterwards.
+    Outcomes of chance are part of what it knows afterwards.
     """
     if who == CHANCE:
         return ""
-    heard = "_".join(rules.news_text(s, seat, action).split())
-    return str(action) if who == seat else f"{who}:{heard}"
+    news = "_".join(rules.news_text(s, seat, action).split())
+    return str(action) if who == seat else f"{who}:{news}"
 
 
 class SpielObserver:
-    """A seat's view as numbers and words; with `remembers` the words are all that it was told."""
+    """A seat's view in numbers and words; with `remembers` the words are its information state."""
 
     def __init__(self, rules: Game, remembers: bool) -> None:
         self.rules, self.remembers = rules, remembers
-        self.tensor: np.ndarray[Any, np.dtype[np.float32]] | None = None
-        self.dict: dict[str, np.ndarray[Any, np.dtype[np.float32]]] = {}
+        self.tensor: NDArray[np.float32] | None = None
+        self.dict: dict[str, NDArray[np.float32]] = {}
         if not remembers or rules.perfect_recall:
             self.view = np.zeros(1, rules.view)
             self.tensor = self.view.view(np.float32).reshape(-1)
@@ -289,5 +298,5 @@ class SpielObserver:
 
     def string_from(self, state: SpielState, player: int) -> str:
         if self.remembers:
-            return state.told[player]
+            return state.infostates[player]
         return str(self.rules.seen(state.s, self.rules.seat(player)))

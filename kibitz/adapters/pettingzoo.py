@@ -6,17 +6,17 @@
 >>> table.agent_selection, seen["action_mask"].tolist(), reward
 ('seat_0', [1, 1], 0)
 
-Chance is part of the environment: dice and cards come from a stream of the seed, and the seat whose
-turn it is finds them settled.
+Chance is part of the environment: dice and cards come from a stream of the seed, and are settled
+before a seat is asked.
 """
 
 from __future__ import annotations
 
 import secrets
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import chance, games
 from ..game import CHANCE, OVER, GameError
@@ -30,9 +30,9 @@ except ImportError as error:
     raise ImportError('PettingZoo is missing: pip install "kibitz[adapters]"') from error
 
 
-def env(name: str | Path, render_mode: str | None = None, **options: Any) -> Any:
-    """A game by name or path, guarded: whoever plays an illegal action gets the lowest score."""
-    table: Any = raw_env(name, render_mode, **options)
+def env(name: str | Path, render_mode: str | None = None, **options: object) -> AECEnv:
+    """A game by name or path; an illegal action ends it with the lowest score for its seat."""
+    table: AECEnv = raw_env(name, render_mode, **options)
     lowest = table.game.score_range[0]
     table = wrappers.TerminateIllegalWrapper(table, illegal_reward=lowest)
     table = wrappers.AssertOutOfBoundsWrapper(table)
@@ -45,11 +45,11 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
     A copy or pickle of it is a new environment of the same game, as with PettingZoo's own games.
     """
 
-    def __init__(self, name: str | Path, render_mode: str | None = None, **options: Any) -> None:
+    def __init__(self, name: str | Path, render_mode: str | None = None, **options: object) -> None:
         EzPickle.__init__(self, name, render_mode, **options)
         super().__init__()
         if render_mode not in (None, "ansi"):
-            raise GameError(f"render_mode={render_mode!r}: it is 'ansi' or None")
+            raise GameError(f"render_mode={render_mode!r}: use 'ansi' or None")
         self.game, self.render_mode = games.load(name, **options), render_mode
         self.metadata = {
             "name": f"kibitz_{self.game.name}",
@@ -64,21 +64,21 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         self.seed: int | None = None
         self.games_begun = 0
 
-    def _views(self) -> Any:
+    def _views(self) -> spaces.Dict:
         view, mask = (self.game.view_size,), (self.game.num_actions,)
         return spaces.Dict(
             observation=spaces.Box(-np.inf, np.inf, view, np.float32),
             action_mask=spaces.Box(0, 1, mask, np.int8),
         )
 
-    def observation_space(self, agent: str) -> Any:
+    def observation_space(self, agent: str) -> spaces.Dict:
         return self.observation_spaces[agent]
 
-    def action_space(self, agent: str) -> Any:
+    def action_space(self, agent: str) -> spaces.Discrete:
         return self.action_spaces[agent]
 
-    def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
-        """Begin a game: the first of `seed` or, where none is given, the next of the last one."""
+    def reset(self, seed: int | None = None, options: dict[str, object] | None = None) -> None:
+        """Begin a game: the first of `seed` or, without one, the next of the last seed."""
         if seed is not None or self.seed is None:
             self.seed = secrets.randbits(32) if seed is None else int(seed)
             self.games_begun = 0
@@ -90,7 +90,7 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         self._cumulative_rewards = dict.fromkeys(self.agents, 0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
+        self.infos: dict[str, dict[str, object]] = {agent: {} for agent in self.agents}
         self._settle()
 
     def step(self, action: int | None) -> None:
@@ -99,16 +99,16 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
             self._was_dead_step(action)
             return
         if action not in self.game.legal(self.s):
-            could = self.game.choices(self.s)
+            choices = self.game.choices(self.s)
             raise GameError(
-                f"{self.game.name}, {agent}: {action!r} is not legal; there are: {could}"
+                f"{self.game.name}, {agent}: {action!r} is not legal; there are: {choices}"
             )
         self.game.play(self.s, int(action))
         self._settle()
         self._accumulate_rewards()
 
     def _settle(self) -> None:
-        """Throw and draw until a seat is to move, or give the scores."""
+        """Roll dice and draw cards until a seat is to move, or give the scores."""
         while (who := self.game.turn(self.s)) == CHANCE:
             self.game.roll(self.s, self.rng)
         if who == OVER:
@@ -116,8 +116,8 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
             self.terminations = dict.fromkeys(self.agents, True)
         self.agent_selection = self.agents[0 if who == OVER else who]
 
-    def observe(self, agent: str) -> dict[str, np.ndarray[Any, Any]]:
-        """The view of a seat and which actions it has: none where it is not to move."""
+    def observe(self, agent: str) -> dict[str, NDArray[np.float32] | NDArray[np.int8]]:
+        """The view of a seat, and the mask of its legal actions: all 0 if it is not to move."""
         seat = self.possible_agents.index(agent)
         mask = np.zeros(self.game.num_actions, np.int8)
         if self.game.turn(self.s) == seat:
@@ -133,4 +133,4 @@ class raw_env(AECEnv, EzPickle):  # type: ignore[misc]  # noqa: N801 - PettingZo
         return str(self.game.seen(self.s, seat))
 
     def close(self) -> None:
-        """Nothing is open."""
+        """There is nothing to close."""

@@ -1,4 +1,4 @@
-"""How fast everything is, as ratios within one run."""
+"""Speed, as ratios within one run."""
 
 from .networks import bench_net, bench_search, recipe_evaluator
 from .rules import alternating_speeds, bench_rules

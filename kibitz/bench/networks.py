@@ -1,4 +1,4 @@
-"""How fast search is beside its network, and the network alone."""
+"""The speed of search beside that of its network, and of networks alone."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..batch import Batch
 from ..chance import streams
@@ -19,12 +21,22 @@ from ..games import load
 from ..search.mcts import Search, Settings
 from .timing import REPEATS, best_of, in_turns, seconds
 
-TABLES = {"cpu": (64, 1024), "cuda": (1024, 4096, 16384, 65536)}  # asked together, by device
+if TYPE_CHECKING:
+    from ..bidding.bilinear import NetCompBilin, OneTable
+    from ..nets.evaluate import NetEvaluator
+
+TABLES = {"cpu": (64, 1024), "cuda": (1024, 4096, 16384, 65536)}  # evaluated together, by device
+
+Decision = tuple[NDArray[np.float32], NDArray[np.int64]]
+"""A view and the legal actions of its seat."""
+
+
+# Search -----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class SearchBench:
-    """Search with the network of the game's recipe against that network alone, and rollouts."""
+    """Search with the network of the game's recipe, that network alone, and rollouts."""
 
     game: str
     device: str
@@ -39,43 +51,27 @@ class SearchBench:
     threads: int
     eager: bool
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return asdict(self)
 
 
 def bench_search(
     name: str,
-    options: dict[str, Any],
+    options: Mapping[str, object],
     device: str,
     trees: int,
     simulations: int,
     eager: bool = False,
 ) -> SearchBench:
-    """Simulations a second end to end, and what the network does alone with the same views.
+    """Simulations per second of search, and evaluations per second of its network alone.
 
-    Those of the middle of a search: its first leaves are the least work for some networks and its
-    last ones the most.
-
-    eager: have torch run the network on a GPU launch by launch.
+    eager: let torch launch the operations of the network one by one on a GPU.
     """
     game = load(name, **options)
-    batch = Batch(game, trees, device=device, seed=1)
-    batch.wander(6)  # a few moves into the game, so that the table is not empty
-    _until_a_seat_moves(batch)
+    batch = _midgame(game, trees, device)
     settings = Settings(simulations=simulations)
-    rolled = _rollouts_per_s(batch, settings, None)
-    single = _rollouts_per_s(batch, settings, 1) if device == "cpu" else None
     evaluator = recipe_evaluator(game, device, eager)
-    searched = alone = None
-    if evaluator is not None:
-        halfway = replace(settings, simulations=(simulations + 1) // 2)
-        search, half = (
-            Search(game, trees, each, evaluator=evaluator, device=device)
-            for each in (settings, halfway)
-        )
-        _thought(half, batch)
-        works = lambda: _thought(search, batch), lambda: half.evaluate_only(simulations)
-        searched, alone = (trees * simulations / took for took in in_turns(works, batch.device))
+    searched, alone = _network_speeds(batch, settings, evaluator) if evaluator else (None, None)
     return SearchBench(
         game=game.name,
         device=device,
@@ -84,36 +80,79 @@ def bench_search(
         simulations_per_s=searched,
         evaluations_per_s=alone,
         ratio=searched / alone if searched and alone else None,
-        rollouts_per_s=rolled,
-        rollouts_per_s_1=single,
+        rollouts_per_s=_rollouts_per_s(batch, settings, None),
+        rollouts_per_s_1=_rollouts_per_s(batch, settings, 1) if device == "cpu" else None,
         threads=lanes(),
         eager=eager,
     )
 
 
+def _network_speeds(
+    batch: Batch, settings: Settings, evaluator: NetEvaluator
+) -> tuple[float, float]:
+    """Simulations per second of search, and evaluations per second of the network alone.
+
+    Alone it evaluates views from the middle of a search: for some networks the first leaves are the
+    least work and the last ones the most.
+    """
+    search, half = (
+        Search(batch.game, batch.size, chosen, evaluator=evaluator, device=batch.device.name)
+        for chosen in (settings, replace(settings, simulations=(settings.simulations + 1) // 2))
+    )
+    _run(half, batch)
+    works = lambda: _run(search, batch), lambda: half.evaluate_only(settings.simulations)
+    searched, alone = in_turns(works, batch.device)
+    simulations = batch.size * settings.simulations
+    return simulations / searched, simulations / alone
+
+
 def _rollouts_per_s(batch: Batch, settings: Settings, threads: int | None) -> float:
     device = batch.device
     search = Search(batch.game, batch.size, settings, device=device.name, threads=threads)
-    took = best_of(lambda: _thought(search, batch), device)
+    took = best_of(lambda: _run(search, batch), device)
     return batch.size * settings.simulations / took
 
 
-def _until_a_seat_moves(batch: Batch) -> None:
-    """Tables whose game has just ended begin anew."""
+def _midgame(game: Game, size: int, device: str) -> Batch:
+    """Tables a few moves into the game, at which a seat is to move."""
+    batch = Batch(game, size, device=device, seed=1)
+    batch.wander(6)
     batch.settle()
-    while (over := batch.device.get(batch.turns()) < 0).any():
+    while (over := batch.device.get(batch.turns()) < 0).any():  # these begin a new game
         states = batch.host()
-        fresh = Batch(batch.game, batch.size, seed=2)
+        fresh = Batch(game, size, seed=2)
         fresh.settle()
         states[over] = fresh.states[over]
         batch.states = batch.device.put(states)
+    return batch
 
 
-def _thought(search: Search, batch: Batch) -> None:
+def _run(search: Search, batch: Batch) -> None:
     search.run(batch.states, streams(1, "search", batch.size))
 
 
-def recipe_evaluator(game: Game, device: str, eager: bool = False) -> Any:
+# Networks ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NetBench:
+    """The network of a game's recipe and, for games of bids, a network of values."""
+
+    game: str
+    device: str
+    views_per_s: dict[int, float]
+    """By size of the batch."""
+    latency_ms: float
+    """For one view."""
+    decision_us: dict[str, float] | None = None
+    evaluations_per_s_by_tables: dict[int, float] | None = None
+    evaluations_per_s: float | None = None
+
+    def as_json(self) -> dict[str, object]:
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def recipe_evaluator(game: Game, device: str, eager: bool = False) -> NetEvaluator | None:
     """The network of a game's recipe, untrained: weights do not change its speed."""
     from ..nets.evaluate import NetEvaluator
     from ..recipes import names, recipe
@@ -123,41 +162,40 @@ def recipe_evaluator(game: Game, device: str, eager: bool = False) -> Any:
     return NetEvaluator(recipe(game.name).network(game, 0), device, eager=eager)
 
 
-def bench_net(name: str, device: str) -> dict[str, Any]:
-    """Milliseconds for one view, and views a second by batch.
+def bench_net(name: str, device: str) -> NetBench:
+    """Milliseconds for one view, and views per second by batch size.
 
-    Of games with networks of values also how long a decision takes, and actions judged a second.
+    For games of bids also the time of a decision by a network of values, and actions per second.
     """
     game = load(name)
     evaluator = recipe_evaluator(game, device)
     if evaluator is None:
         raise GameError(f"{name} has no recipe, so no network of its own")
     sizes = (1, 16, 64, 256, 1024) + ((4096, 16384, 32768) if device == "cuda" else ())
-    told: dict[str, Any] = {"game": name, "device": device, "views_per_s": {}}
-    for size in sizes:
-        told["views_per_s"][size] = _views_per_s(game, evaluator, device, size)
-    told["latency_ms"] = 1000 / told["views_per_s"][1]
-    if "priv" in (game.view.names or ()):
-        told["decision_us"] = decision_us(name)
-        speeds = {size: evaluations_per_s(game, device, size) for size in TABLES[device]}
-        told["evaluations_per_s_by_tables"] = speeds
-        told["evaluations_per_s"] = max(speeds.values())
-    return told
+    speeds = {size: _views_per_s(game, evaluator, device, size) for size in sizes}
+    views = NetBench(name, device, speeds, latency_ms=1000 / speeds[1])
+    if "priv" not in (game.view.names or ()):
+        return views
+    by_tables = {size: evaluations_per_s(game, device, size) for size in TABLES[device]}
+    return replace(
+        views,
+        decision_us=decision_us(name),
+        evaluations_per_s_by_tables=by_tables,
+        evaluations_per_s=max(by_tables.values()),
+    )
 
 
 def evaluations_per_s(game: Game, device: str, size: int) -> float:
-    """Actions a second that a network of values judges, at so many tables on the device."""
+    """Actions per second that a network of values evaluates, at `size` tables on the device."""
     import torch
 
     from ..bidding.bilinear import ChildValues
 
-    batch = Batch(game, size, device=device, seed=1)
-    batch.wander(6)
-    _until_a_seat_moves(batch)
+    batch = _midgame(game, size, device)
     turns, (lists, counts) = batch.turns(), batch.actions()
     views = torch.zeros(size, game.view_size, device=device)
     batch.observe(turns, views)
-    legal, numbers = (torch.as_tensor(each, device=device) for each in (lists, counts))
+    legal, numbers = (torch.as_tensor(array, device=device) for array in (lists, counts))
     inside = torch.arange(legal.shape[1], device=device) < numbers[:, None]
     tables, actions = inside.nonzero()[:, 0], legal[inside].long()
     judge = ChildValues(_value_net(game), device)
@@ -165,7 +203,7 @@ def evaluations_per_s(game: Game, device: str, size: int) -> float:
     return len(tables) / took
 
 
-def _value_net(game: Game) -> Any:
+def _value_net(game: Game) -> NetCompBilin:
     """NetCompBilin for a game's views, untrained."""
     from ..bidding.bilinear import CompBilinConfig, NetCompBilin
 
@@ -174,59 +212,59 @@ def _value_net(game: Game) -> Any:
 
 
 def decision_us(name: str) -> dict[str, float]:
-    """Microseconds a network of values needs to look at all that can follow, on one core.
+    """Microseconds that a network of values needs to evaluate all legal actions, on one core.
 
-    opening: at the first decision, where most can; game: the mean over played games. A process of
-    its own measures, because NumPy's libraries start their threads when they are loaded.
+    opening: at the first decision, which has the most actions; game: the mean over whole games. A
+    separate process measures, because NumPy's libraries start their threads when they are loaded.
     """
     code = "import sys; from kibitz.bench import networks; networks.print_decision_us(sys.argv[1])"
     env = {**os.environ, **dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")}
     command = [sys.executable, "-c", code, name]
     done = subprocess.run(command, env=env, check=True, stdout=subprocess.PIPE)
-    told: dict[str, float] = json.loads(done.stdout)
-    return told
+    microseconds: dict[str, float] = json.loads(done.stdout)
+    return microseconds
 
 
 def print_decision_us(name: str) -> None:
-    """The same as JSON, with as many threads as this process has."""
+    """Print `decision_us` as JSON, measured with the threads of this process."""
     from ..bidding.bilinear import OneTable
 
     game = load(name)
     judge = OneTable(_value_net(game))
     tables = [_decisions(game, seed) for seed in range(20)]
-    told = {
-        "opening": _microseconds(judge, [table[0] for table in tables]),
-        "game": _microseconds(judge, [each for table in tables for each in table]),
+    microseconds = {
+        "opening": _microseconds(judge, [decisions[0] for decisions in tables]),
+        "game": _microseconds(judge, [decision for table in tables for decision in table]),
     }
-    print(json.dumps(told))
+    print(json.dumps(microseconds))
 
 
-def _decisions(game: Game, seed: int) -> list[tuple[Any, Any]]:
-    """The views and legal actions of a game between players that come with it."""
+def _decisions(game: Game, seed: int) -> list[Decision]:
+    """The decisions of one game between the game's own players."""
     from ..arena.table import Table
     from ..players import player
 
-    table, met = Table(game, seed=seed), []
+    table, decisions = Table(game, seed=seed), []
     players = [player(name, game) for name in list(game.players)[: game.seats]]
     while not table.over:
         sight = table.sight()
-        met.append((sight.views[0], np.array(sight.actions[0])))
+        decisions.append((sight.views[0], np.array(sight.actions[0])))
         table.play(table.ask(players[table.turn]))
-    return met
+    return decisions
 
 
-def _microseconds(judge: Any, decisions: list[tuple[Any, Any]]) -> float:
-    """The mean over decisions, each at its best of some times: the rest is disturbance."""
-    for each in decisions:
-        judge(*each)
+def _microseconds(judge: OneTable, decisions: list[Decision]) -> float:
+    """The mean over decisions of the best of several times: the rest is disturbance."""
+    for decision in decisions:
+        judge(*decision)
     took = [
-        min(seconds(lambda: judge(*each)) for _ in range(2 * REPEATS))  # noqa: B023
-        for each in decisions
+        min(seconds(lambda: judge(*decision)) for _ in range(2 * REPEATS))  # noqa: B023
+        for decision in decisions
     ]
     return 1e6 * sum(took) / len(took)
 
 
-def _views_per_s(game: Game, evaluator: Any, device: str, size: int) -> float:
+def _views_per_s(game: Game, evaluator: NetEvaluator, device: str, size: int) -> float:
     batch = Batch(game, size, device=device, seed=1)
     batch.wander(6)
     room = evaluator.room(size, game.view_size)

@@ -1,4 +1,4 @@
-"""How fast the rules are. Ratios are taken within one run."""
+"""The speed of rules. Ratios are taken within one run."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,26 +26,46 @@ from ..games import load
 from .timing import REPEATS, SECONDS, best_of, seconds
 from .trusted import trusted_contest_all
 
+if TYPE_CHECKING:
+    import pyspiel
+
 CPU_GAMES = 4096
 GPU_GAMES = 1 << 20
-GPU_VIEWS = 1 << 31  # numbers of views at a time
+GPU_VIEWS = 1 << 31  # numbers in the views of one launch
+
+
+@dataclass(frozen=True)
+class GpuSpeed:
+    """Random play, views and whole games on a GPU."""
+
+    device: str
+    games: int
+    """Played at once."""
+    compile_s: float
+    plies_per_s: float
+    """One ply per launch."""
+    plies_per_s_many_a_launch: float
+    views_per_s: float
+    """Into a torch tensor."""
+    games_per_s: float
+    match_games_per_s: float
 
 
 @dataclass(frozen=True)
 class RulesBench:
-    """Random play: a ply is a decision of a seat; chance moves cost time and are not counted."""
+    """Random play. A ply is a decision of a seat; chance moves take time and are not counted."""
 
     game: str
-    options: dict[str, Any]
+    options: dict[str, object]
     threads: int
     players: tuple[str, str]
-    """Who plays the whole games."""
+    """The players of whole games."""
     games_per_s_1: float
-    """By players who are trusted with the true states."""
+    """Whole games between players that see the true states."""
     match_games_per_s_1: float
-    """As matches are played: on re-dealt copies, every choice checked."""
+    """Whole games as in matches: players see re-dealt copies, and every choice is checked."""
     match_ratio: float
-    """The latter divided by the former."""
+    """`match_games_per_s_1` / `games_per_s_1`."""
     views_per_s_1: float
     plies_per_s_1: float
     plies_per_s_all: float
@@ -57,23 +77,23 @@ class RulesBench:
     plies_per_s_gpu: float | None = None
     games_per_s_gpu: float | None = None
     views_per_s_gpu: float | None = None
-    gpu: dict[str, Any] = field(default_factory=dict)
+    gpu: GpuSpeed | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+    def as_json(self) -> dict[str, object]:
+        return {**asdict(self), "gpu": asdict(self.gpu) if self.gpu else {}}
 
 
 def bench_rules(
     name: str,
-    options: dict[str, Any],
+    options: Mapping[str, object],
     device: str = "cpu",
     players: tuple[str, str] = ("random", "random"),
 ) -> RulesBench:
-    """Measure a game's rules on one thread, on all, and on the GPU where that is asked for."""
+    """Measure a game's rules on one thread, on all threads, and for `cuda` on the GPU, too."""
     game = load(name, **options)
     compile_s, cached_start_s = start_seconds(name, options)
-    one, every, other = alternating_speeds(game)
-    gpu = gpu_speed(game, players=players) if device == "cuda" else {}
+    one, full, rival = alternating_speeds(game)
+    gpu = gpu_speed(game, players=players) if device == "cuda" else None
     single = Batch(game, CPU_GAMES // 4, threads=1)
     trusted, honest = contest_speeds(single, players)
     return RulesBench(
@@ -86,21 +106,21 @@ def bench_rules(
         match_ratio=honest / trusted,
         views_per_s_1=view_speed(single),
         plies_per_s_1=one,
-        plies_per_s_all=every,
-        scaling=every / one,
+        plies_per_s_all=full,
+        scaling=full / one,
         compile_s=compile_s,
         cached_start_s=cached_start_s,
-        ratio_openspiel=one / other if other else None,
-        openspiel_plies_per_s=other,
-        plies_per_s_gpu=gpu.get("plies_per_s"),
-        games_per_s_gpu=gpu.get("games_per_s"),
-        views_per_s_gpu=gpu.get("views_per_s"),
+        ratio_openspiel=one / rival if rival else None,
+        openspiel_plies_per_s=rival,
+        plies_per_s_gpu=gpu.plies_per_s if gpu else None,
+        games_per_s_gpu=gpu.games_per_s if gpu else None,
+        views_per_s_gpu=gpu.views_per_s if gpu else None,
         gpu=gpu,
     )
 
 
 def alternating_speeds(game: Game) -> tuple[float, float, float | None]:
-    """Best plies/s of one thread, of all, and of OpenSpiel, measured in turns."""
+    """Best plies per second of one thread, of all, and of OpenSpiel, measured in turns."""
     single, full = (Batch(game, CPU_GAMES, threads=t) for t in (1, lanes()))
     rival = _open_spiel_game(game)
     best = [0.0, 0.0, 0.0]
@@ -119,10 +139,10 @@ def wander_speed(batch: Batch) -> float:
 
 
 def contest_speeds(batch: Batch, players: tuple[str, str]) -> tuple[float, float]:
-    """Whole games per second between two compiled players, who change seats, in turns.
+    """Whole games per second between two compiled players, which change seats, measured in turns.
 
-    First by players who are trusted with the true states, then as matches are played: on re-dealt
-    copies, every choice checked.
+    First with players that see the true states, then as in matches: players see re-dealt copies,
+    and every choice is checked.
     """
     seats, own = batch.game.seats, streams(1, "player", 2 * batch.size).reshape(-1, 2)
     sides = (np.arange(batch.size)[:, None] + np.arange(seats)) % 2
@@ -139,15 +159,15 @@ def contest_speeds(batch: Batch, players: tuple[str, str]) -> tuple[float, float
         batch.contest(*players, sides, own)
 
     best = [math.inf, math.inf]
-    for _ in range(1 + REPEATS):  # the first time is for setting up
+    for _ in range(1 + REPEATS):  # the first time includes compilation
         best = [
-            min(each, seconds(work)) for each, work in zip(best, (trusted, honest), strict=True)
+            min(so_far, seconds(work)) for so_far, work in zip(best, (trusted, honest), strict=True)
         ]
     return batch.size / best[0], batch.size / best[1]
 
 
 def view_speed(batch: Batch) -> float:
-    """Views a second, of games that are under way."""
+    """Views per second, of games in progress."""
     batch.start()
     batch.wander(20)
     batch.settle()
@@ -156,20 +176,20 @@ def view_speed(batch: Batch) -> float:
     return batch.size / best_of(lambda: batch.observe(seats, views), batch.device, REPEATS)
 
 
-# OpenSpiel, driven from Python as its users do --------------------------------------------------
+# OpenSpiel, called from Python as its users do --------------------------------------------------
 
 
-def _open_spiel_game(game: Game) -> Any:
-    told = game.open_spiel(game.options) if game.open_spiel else None
-    if told is None or importlib.util.find_spec("pyspiel") is None:
+def _open_spiel_game(game: Game) -> pyspiel.Game | None:
+    text = game.open_spiel(game.options) if game.open_spiel else None
+    if text is None or importlib.util.find_spec("pyspiel") is None:
         return None
     import pyspiel
 
-    return pyspiel.load_game(told)
+    return pyspiel.load_game(text)
 
 
-def open_spiel_speed(rival: Any) -> float:
-    """Plies a second of random play on one thread, chance sampled from its odds."""
+def open_spiel_speed(rival: pyspiel.Game) -> float:
+    """Plies per second of random play on one thread, with chance sampled from its odds."""
     rng, plies, began = random.Random(1), 0, time.perf_counter()
     while time.perf_counter() - began < SECONDS:
         state = rival.new_initial_state()
@@ -186,8 +206,8 @@ def open_spiel_speed(rival: Any) -> float:
 # Starting ---------------------------------------------------------------------------------------
 
 
-def start_seconds(name: str, options: dict[str, Any]) -> tuple[float, float]:
-    """Seconds from starting Python to the first plies: with an empty cache, and with a full one."""
+def start_seconds(name: str, options: Mapping[str, object]) -> tuple[float, float]:
+    """Seconds from starting Python to the first plies, with an empty cache and with a full one."""
     code = (
         "import json, sys; from kibitz.batch import Batch; from kibitz.games import load; "
         "Batch(load(sys.argv[1], **json.loads(sys.argv[2])), 64, threads=1).wander(10)"
@@ -208,8 +228,8 @@ def start_seconds(name: str, options: dict[str, Any]) -> tuple[float, float]:
 
 def gpu_speed(
     game: Game, size: int = GPU_GAMES, players: tuple[str, str] = ("random", "random")
-) -> dict[str, Any]:
-    """Plies/s at one ply a launch and at many, whole games/s, and views/s into a torch tensor."""
+) -> GpuSpeed:
+    """Plies/s at one ply per launch and at many, whole games/s, views/s into a torch tensor."""
     import torch
 
     batch = Batch(game, size, device="cuda")
@@ -217,27 +237,27 @@ def gpu_speed(
     batch.wander(8)
     batch.device.synchronize()
     compile_s = time.perf_counter() - began
-    some = min(size, GPU_VIEWS // game.view_size)
-    seeing = Batch.of(game, batch.states[:some], batch.rngs[:some], device="cuda")
-    seats = batch.device.put(np.zeros(seeing.size, np.int64))
-    views = torch.zeros(seeing.size, game.view_size, device="cuda")
+    rows = min(size, GPU_VIEWS // game.view_size)
+    part = Batch.of(game, batch.states[:rows], batch.rngs[:rows], device="cuda")
+    seats = batch.device.put(np.zeros(rows, np.int64))
+    views = torch.zeros(rows, game.view_size, device="cuda")
     trusted, honest = contest_speeds(batch, players)
-    return {
-        "device": torch.cuda.get_device_name(),
-        "games": size,
-        "compile_s": compile_s,
-        "plies_per_s": size / _launch_seconds(batch, lambda: batch.wander(1)),
-        "plies_per_s_many_a_launch": 100 * size / _launch_seconds(batch, lambda: batch.wander(100)),
-        "views_per_s": seeing.size / _launch_seconds(seeing, lambda: seeing.observe(seats, views)),
-        "games_per_s": trusted,
-        "match_games_per_s": honest,
-    }
+    return GpuSpeed(
+        device=torch.cuda.get_device_name(),
+        games=size,
+        compile_s=compile_s,
+        plies_per_s=size / _launch_seconds(batch, lambda: batch.wander(1)),
+        plies_per_s_many_a_launch=100 * size / _launch_seconds(batch, lambda: batch.wander(100)),
+        views_per_s=rows / _launch_seconds(part, lambda: part.observe(seats, views)),
+        games_per_s=trusted,
+        match_games_per_s=honest,
+    )
 
 
 def _launch_seconds(batch: Batch, launch: Callable[[], object]) -> float:
-    """Seconds a launch, the best of several rows of launches."""
+    """Seconds per launch, the best of several series of launches."""
 
-    def row(length: int) -> float:
+    def series(length: int) -> float:
         batch.device.synchronize()
         began = time.perf_counter()
         for _ in range(length):
@@ -245,6 +265,6 @@ def _launch_seconds(batch: Batch, launch: Callable[[], object]) -> float:
         batch.device.synchronize()
         return time.perf_counter() - began
 
-    row(3)
-    length = max(3, int(SECONDS * 10 / row(10)))
-    return min(row(length) for _ in range(REPEATS)) / length
+    series(3)
+    length = max(3, int(SECONDS * 10 / series(10)))
+    return min(series(length) for _ in range(REPEATS)) / length

@@ -1,12 +1,13 @@
-"""How work is timed: machines are noisy, and everything that disturbs makes it slower."""
+"""Timing work: machines are noisy, and every disturbance makes work slower, so the best counts."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
-SECONDS = 0.4  # a measurement's length
+from ..devices import Device
+
+SECONDS = 0.4  # length of a measurement
 REPEATS = 5  # the best of these counts
 
 
@@ -16,20 +17,20 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - began
 
 
-def best_of(work: Callable[[], object], device: Any, times: int = 3) -> float:
+def best_of(work: Callable[[], object], device: Device, times: int = 3) -> float:
     (took,) = in_turns([work], device, times)
     return took
 
 
 def in_turns(
-    works: Sequence[Callable[[], object]], device: Any, times: int = REPEATS
+    works: Sequence[Callable[[], object]], device: Device, times: int = REPEATS
 ) -> list[float]:
-    """The least seconds of each: what disturbs for a while disturbs them all."""
+    """The fewest seconds of each work. They take turns, so that a disturbance meets all of them."""
     took: list[list[float]] = [[] for _ in works]
-    for _ in range(1 + times):  # the first time is for setting up
-        for work, each in zip(works, took, strict=True):
+    for _ in range(1 + times):  # the first time includes compilation
+        for work, times_taken in zip(works, took, strict=True):
             began = time.perf_counter()
             work()
             device.synchronize()
-            each.append(time.perf_counter() - began)
-    return [min(each[1:]) for each in took]
+            times_taken.append(time.perf_counter() - began)
+    return [min(times_taken[1:]) for times_taken in took]

@@ -1,6 +1,6 @@
-"""Whole games of players who are trusted with the truth: what a match would be without its border.
+"""Whole games between players that see the true states: a match without its safety checks.
 
-Only the bench may run this. Everywhere else players choose on re-dealt copies.
+Only the bench may run this. Everywhere else players see re-dealt copies.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..game import CHANCE, OVER, choose, play, roll, turn
 
 @kernel
 def trusted_contest_all(first, end, step, one, other, sides, states, rngs, own):
-    """Whole games of players who are trusted not to look at what they cannot know."""
+    """Whole games between players that are trusted not to use what they cannot know."""
     for i in range(first, end, step):
         s = states[i]
         who = turn(s)

@@ -1,6 +1,6 @@
-"""The command line. Every command is one call into the library; imports wait until needed.
+"""The command line. Every command is one call into the library, imported when it is needed.
 
-Exit status: 0 all is well, 1 a check failed, 2 bad input (one sentence says how to mend it).
+Exit status: 0 success, 1 a check failed, 2 bad input (one sentence says how to correct it).
 """
 
 from . import analysis, contract, learning, speed, strength, table

@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table as Grid
 
-from .app import Json, OptionTexts, Seed, app, err, game_names, load_game, or_none, out, print_json
+from .app import (
+    Json,
+    OptionTexts,
+    Seed,
+    app,
+    err,
+    game_names,
+    load_game,
+    one_torch_thread,
+    or_none,
+    out,
+    print_json,
+)
 
 if TYPE_CHECKING:
+    from ..arena.table import Table
+    from ..game import Game
     from ..players import Thought
 
 SHOWN = 12  # candidates
@@ -36,29 +50,32 @@ def analyse(
         str | None,
         typer.Argument(
             metavar="[POSITION]",
-            help="A position as `kibitz replay` prints it; by default the first of a game.",
+            help="A position as `kibitz replay` prints it; by default a game's first decision.",
         ),
     ] = None,
     record: Annotated[Path | None, typer.Option(help="Take the position from a record.")] = None,
     ply: Annotated[int | None, typer.Option(help="Which decision of the record.")] = None,
     who: Annotated[
-        str | None, typer.Option("--player", help="Who thinks; by default the strongest there is.")
+        str | None,
+        typer.Option("--player", help="The player that thinks; by default the strongest one."),
     ] = None,
     seconds: Annotated[
-        float | None, typer.Option(help="Think for so long. Ctrl-C ends it with the best so far.")
+        float | None,
+        typer.Option(help="Think for this long. Ctrl-C ends it early, with the result so far."),
     ] = None,
-    lines: Annotated[int, typer.Option(min=1, help="Show so many lines of play.")] = 3,
+    lines: Annotated[int, typer.Option(min=1, help="How many lines of play to show.")] = 3,
     option: OptionTexts = None,
     seed: Seed = 1,
     as_json: Json = False,
 ) -> None:
-    """Show what a player thinks of a position: moves, values, and what it expects to follow."""
+    """Show what a player thinks of a position: its moves, their values, and the play it expects."""
     from ..arena.analysis import analyse as thought_about
     from ..players import Inquiry
 
     if seconds is not None and not 0 < seconds < 1e6:
-        raise typer.BadParameter(f"--seconds {seconds}: a number above 0")
-    game, table = _place(name, position, record, ply, option)
+        raise typer.BadParameter(f"--seconds {seconds}: give a number above 0")
+    one_torch_thread()
+    game, table = _position(name, position, record, ply, option)
     shown = Live(console=err, transient=True, auto_refresh=False)
     live = err.is_terminal and not as_json
 
@@ -75,19 +92,19 @@ def analyse(
         out.print(grid(thought, lines))
 
 
-def _place(
+def _position(
     name: str | None,
     position: str | None,
     record: Path | None,
     ply: int | None,
     option: list[str] | None,
-) -> tuple[Any, Any]:
+) -> tuple[Game, Table | str | None]:
     """The game, and the position as a text or a table."""
     from ..arena.table import open_record
 
     if record is None:
         if name is None:
-            raise typer.BadParameter("say which game, or give a record with --record FILE")
+            raise typer.BadParameter("name a game, or give a record with --record FILE")
         if ply is not None:
             raise typer.BadParameter("--ply needs a record: --record FILE --ply N")
         return load_game(name, option), position

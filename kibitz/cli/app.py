@@ -1,4 +1,4 @@
-"""What all commands share: the program, how options are told, where is printed, and errors."""
+"""What all commands share: the program, common options, output, and errors."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from .. import __version__
+
+if TYPE_CHECKING:
+    from ..game import Game
 
 app = typer.Typer(
     help="Plays, learns and analyses tabletop games with dice, cards and hidden hands.",
@@ -37,7 +40,7 @@ def game_names(incomplete: str) -> list[str]:
 
 
 UsageError: Any = typer.BadParameter.__mro__[1]  # what Typer raises about arguments
-LONGEST = 2000  # characters of a complaint
+LONGEST = 2000  # characters of an error message
 
 GameName = Annotated[
     str,
@@ -53,38 +56,36 @@ OptionTexts = Annotated[
         "--option", "-o", metavar="NAME=VALUE", help="An option of the game; may be repeated."
     ),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object for machines.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed, the same result.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same result.")]
 DrawnSeed = Annotated[
     int | None,
     typer.Option(
         "--seed",
         min=0,
-        help="The same seed, the same result; drawn from the system unless given. "
+        help="The same seed gives the same result; drawn from the system unless given. "
         "A small seed can be guessed by a player that wants to cheat.",
     ),
 ]
-Device = Annotated[
-    Literal["cpu", "cuda"], typer.Option("--device", help="cuda takes a GPU in as well.")
-]
+Device = Annotated[Literal["cpu", "cuda"], typer.Option("--device", help="cuda uses a GPU.")]
 
 
 def main() -> None:
-    """Run a command; whatever a person can mend is one sentence and status 2."""
-    for stream in (sys.stdout, sys.stderr):  # a name may hold what the terminal cannot show
+    """Run a command. An error that the user can correct is one sentence and status 2."""
+    for stream in (sys.stdout, sys.stderr):  # a name may contain what the terminal cannot show
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
         sys.exit(app(standalone_mode=False) or 0)
     except UsageError as error:
-        if message := error.format_message():  # without: the help has been printed
+        if message := error.format_message():  # if empty, the help has been printed
             complain(f"{message.rstrip('.')}. Try: kibitz --help")
         sys.exit(2)
     except MemoryError:
-        complain("there is not enough memory for this; ask for less")
+        complain("there is not enough memory for this; try a smaller size")
         sys.exit(2)
     except OSError as error:
-        if error.errno == errno.EPIPE:  # nobody reads the rest, as in `kibitz games | head -1`
+        if error.errno == errno.EPIPE:  # the reader has left, as in `kibitz games | head -1`
             os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             sys.exit(1)
         complain(in_words(error))
@@ -101,19 +102,19 @@ def main() -> None:
 
 
 def complain(sentence: str) -> None:
-    """Say what is wrong, on the error stream."""
+    """Print what is wrong on the error stream."""
     short = sentence if len(sentence) <= LONGEST else f"{sentence[:LONGEST]} ..."
-    shown = escape(printable(short))  # names in a file may look like markup
+    shown = escape(printable(short))  # a name from a file may look like markup
     err.print(f"[red]kibitz:[/red] {shown}", highlight=False, soft_wrap=True)
 
 
 def printable(text: str) -> str:
-    """A text without codes that a terminal would obey; names in a file may hold them."""
+    """A text without control codes, which a name from a file may contain."""
     return "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in text)
 
 
 def in_words(error: OSError) -> str:
-    """What the system refused, and for which file, as a sentence."""
+    """An error of the system as a sentence that names the file."""
     path = error.filename
     if not isinstance(path, str):
         return error.strerror or str(error)
@@ -132,8 +133,8 @@ def in_words(error: OSError) -> str:
     return f"{path}: {(error.strerror or str(error)).lower()}"
 
 
-def print_json(told: Any) -> None:
-    print(json.dumps(told, indent=2))
+def print_json(facts: object) -> None:
+    print(json.dumps(facts, indent=2))
 
 
 def options_of(texts: list[str] | None) -> dict[str, str]:
@@ -146,7 +147,7 @@ def options_of(texts: list[str] | None) -> dict[str, str]:
     return options
 
 
-def load_game(name: str, texts: list[str] | None) -> Any:
+def load_game(name: str, texts: list[str] | None) -> Game:
     from ..games import load
 
     return load(name, **options_of(texts))
@@ -167,8 +168,8 @@ def _top(
     pass
 
 
-class Watch:
-    """A progress bar on the error stream, which appears only where somebody watches."""
+class ProgressBar:
+    """A progress bar on the error stream, shown only if that is a terminal."""
 
     def __init__(self, total: int, quiet: bool = False) -> None:
         from rich.progress import (
@@ -192,18 +193,19 @@ class Watch:
 
     def __enter__(self) -> Callable[[int, str], None]:
         self.bar.start()
-        return lambda done, told: self.bar.update(self.task, completed=done, description=told)
+        return lambda done, text: self.bar.update(self.task, completed=done, description=text)
 
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
 
 def one_torch_thread() -> None:
-    """Each lane of a search evaluates on a thread of its own."""
+    """Keep torch to one thread: every lane of a search evaluates on its own."""
     import torch
 
     torch.set_num_threads(1)
 
 
 def or_none(figure: float | None, form: str) -> str:
+    """A figure in this format, or "-" for none."""
     return "-" if figure is None else format(figure, form)

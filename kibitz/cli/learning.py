@@ -1,19 +1,20 @@
-"""Commands that train players and exchange networks, and the demonstration."""
+"""Commands that train players and exchange networks, and the demo."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from .app import Device, GameName, OptionTexts, Watch, app, one_torch_thread, options_of, out
+from .app import Device, GameName, OptionTexts, ProgressBar, app, one_torch_thread, options_of, out
 from .strength import one_line
 
 if TYPE_CHECKING:
+    from ..game import Game
     from ..train.run import Run
 
 # Learning ---------------------------------------------------------------------------------------
@@ -23,16 +24,16 @@ RefillFlag = Annotated[
     bool,
     typer.Option(
         "--refill",
-        help="With --resume, where files of the run are missing or damaged: go on from the "
-        "newest intact checkpoint alone and fill the replay anew by self-play.",
+        help="With --resume, if files of the run are missing or damaged: continue from the newest "
+        "intact checkpoint alone, and refill the replay by self-play.",
     ),
 ]
 RunSeed = Annotated[
     int | None,
     typer.Option(
         "--seed",
-        help="The same seed, the same run. Without it, a new run draws one from the system, and "
-        "a resumed run keeps its own.",
+        help="The same seed gives the same run. Without it, a new run draws one from the system, "
+        "and a resumed run keeps its own.",
     ),
 ]
 
@@ -43,18 +44,18 @@ def train(
     out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")],
     which: Annotated[str, typer.Option("--recipe", help="Which recipe of the game.")] = "default",
     device: Device = "cpu",
-    minutes: Annotated[float | None, typer.Option(help="Stop after so many minutes.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run.")] = False,
+    minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run.")] = False,
     refill: RefillFlag = False,
     option: OptionTexts = None,
     against: Annotated[
         list[str] | None,
-        typer.Option(help="A player to beat, besides the recipe's; may be repeated."),
+        typer.Option(help="A player to train against, besides the recipe's; may be repeated."),
     ] = None,
-    start: Annotated[Path | None, typer.Option("--from", help="A network to begin with.")] = None,
+    start: Annotated[Path | None, typer.Option("--from", help="Start from this network.")] = None,
     seed: RunSeed = None,
 ) -> None:
-    """Train a player. Kill it whenever you like; --resume goes on to the same end."""
+    """Train a player. Stop it at any time; --resume continues to the same result."""
     from dataclasses import replace
 
     from ..recipes import recipe
@@ -84,18 +85,18 @@ def seconds_of(minutes: float | None) -> float | None:
     from ..game import GameError
 
     if minutes is not None and not 0 <= minutes < math.inf:
-        raise GameError(f"--minutes is a number of minutes, 0 or more, not {minutes}")
+        raise GameError(f"--minutes is 0 or more, not {minutes}")
     return None if minutes is None else 60 * minutes
 
 
 def watched(run: Run, seconds: float | None) -> None:
-    """Train, with a progress bar and a line for each iteration."""
+    """Train with a progress bar, and print a line per iteration."""
     from ..train.report import line
 
-    with Watch(run.recipe.iterations) as moved:
+    with ProgressBar(run.recipe.iterations) as update:
 
         def stage(what: str, done: int, of: int) -> None:
-            moved(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
+            update(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
 
         run.train(seconds=seconds, progress=lambda row: say(line(row)), stage=stage)
 
@@ -104,7 +105,7 @@ def say(sentence: str) -> None:
     out.print(escape(sentence), highlight=False, soft_wrap=True)
 
 
-def option_text(value: Any) -> str:
+def option_text(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
@@ -116,19 +117,19 @@ def import_(
     ],
     option: OptionTexts = None,
 ) -> None:
-    """Take in a network from an ONNX file; say dice=4,5 or dice=5,4 where the file does not."""
-    from ..adapters.exchange import take_in
+    """Import a network from an ONNX file; add -o dice=4,5 or 5,4 if the file does not say which."""
+    from ..adapters.exchange import import_net
 
-    game = take_in(file, out_file, **options_of(option))
-    options = "".join(f" -o {name}={option_text(value)}" for name, value in _unusual(game))
+    game = import_net(file, out_file, **options_of(option))
+    options = "".join(f" -o {name}={option_text(value)}" for name, value in _changed_options(game))
     say(f"Play it: kibitz play {game.name} --against net:{out_file}{options}")
 
 
-def _unusual(game: Any) -> list[tuple[str, Any]]:
-    """The options of a game that are not as usual."""
-    usual = type(game.options)()
-    given = {field.name: getattr(game.options, field.name) for field in fields(usual)}
-    return [(name, value) for name, value in given.items() if value != getattr(usual, name)]
+def _changed_options(game: Game) -> list[tuple[str, object]]:
+    """The options of a game that differ from the defaults."""
+    defaults = type(game.options)()
+    values = {field.name: getattr(game.options, field.name) for field in fields(defaults)}
+    return [(name, value) for name, value in values.items() if value != getattr(defaults, name)]
 
 
 @app.command(epilog="Example: kibitz export net.safetensors net.onnx --batched")
@@ -136,43 +137,47 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE.safetensors", help="A checkpoint.")],
     out_file: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="The file to write.")],
     batched: Annotated[
-        bool, typer.Option("--batched", help="Take any number of rows, not a single one.")
+        bool,
+        typer.Option("--batched", help="Let the network take any number of rows, not just one."),
     ] = False,
 ) -> None:
-    """Hand out a network as an ONNX file, for runtimes that know nothing of torch."""
-    from ..adapters.exchange import hand_out
+    """Export a network as an ONNX file, for runtimes without torch."""
+    from ..adapters.exchange import export_net
 
-    hand_out(file, out_file, batched=batched)
+    export_net(file, out_file, batched=batched)
 
 
-# The demonstration ------------------------------------------------------------------------------
+# The demo ---------------------------------------------------------------------------------------
 
 DEMO = Path("runs/demo")
 
 
-@app.command()
+@app.command(epilog="Example: kibitz demo")
 def demo() -> None:
-    """Train a player of Liar's Dice for about a minute, and see what has become of it."""
+    """Train a player of Liar's Dice for about a minute, and show how strong it is."""
     from ..arena.exploitability import exploit
     from ..arena.match import match
     from ..games import load
     from ..recipes import recipe
     from ..train.folder import RunError
 
-    told = recipe("liars_dice", "demo")
+    chosen = recipe("liars_dice", "demo")
     out.rule("Liar's Dice with one die each: training for about a minute")
     try:
         train("liars_dice", DEMO, "demo", resume=True, seed=0)
     except RunError as error:
-        raise RunError(f"{error}. To begin the demonstration anew, remove {DEMO}") from None
-    game, trained = load("liars_dice", **told.options), f"net:{DEMO}/player.safetensors,mode=sample"
+        raise RunError(f"{error}. To start the demo again, remove {DEMO}") from None
+    game, trained = (
+        load("liars_dice", **chosen.options),
+        f"net:{DEMO}/player.safetensors,mode=sample",
+    )
     out.rule("Matches over the same deals with seats exchanged")
-    for other in told.baselines:
+    for other in chosen.baselines:
         out.print(one_line(match(game, trained, other, games=4000)), highlight=False)
-    out.rule("What a perfect opponent would win against it, exactly")
-    for who in (*told.baselines, trained):
+    out.rule("What a perfect opponent wins against it, exactly")
+    for who in (*chosen.baselines, trained):
         lost = exploit(game, who).response.exploitability
-        out.print(f"{lost:.3f} points a game against {who}", highlight=False, soft_wrap=True)
+        out.print(f"{lost:.3f} points per game against {who}", highlight=False, soft_wrap=True)
     out.print(
         f"\nNow you: [bold].venv/bin/kibitz play liars_dice --against {trained} -o dice=1,1[/bold]"
         "\nor with five dice against the champion: "

@@ -30,11 +30,12 @@ def bench_rules(
     option: OptionTexts = None,
     device: Device = "cpu",
     players: Annotated[
-        tuple[str, str], typer.Option(help="Players of the game's own, for whole games a second.")
+        tuple[str, str],
+        typer.Option(help="Two of the game's own players, for whole games per second."),
     ] = ("random", "random"),
     as_json: Json = False,
 ) -> None:
-    """Random plies a second: one thread, all threads, the GPU, and against OpenSpiel."""
+    """Random plies per second: one thread, all threads, the GPU, and against OpenSpiel."""
     from ..bench import bench_rules as measured
 
     with err.status("measuring ..."):
@@ -47,13 +48,13 @@ def bench_rules(
         f"plies/s, {result.threads} threads": f"{result.plies_per_s_all:,.0f}",
         "times one thread": f"{result.scaling:.2f}",
         f"whole games/s, {' against '.join(players)}, one thread": f"{result.games_per_s_1:,.0f}",
-        "the same as a match plays them": f"{result.match_games_per_s_1:,.0f}",
-        "ratio": f"{result.match_ratio:.2f}",
+        "the same as in a match": f"{result.match_games_per_s_1:,.0f}",
+        "ratio of the two": f"{result.match_ratio:.2f}",
         "views/s, one thread": f"{result.views_per_s_1:,.0f}",
         "times OpenSpiel from Python": or_none(result.ratio_openspiel, ".0f"),
         "seconds to the first ply, cold cache": f"{result.compile_s:.1f}",
         "seconds to the first ply, warm cache": f"{result.cached_start_s:.2f}",
-        "plies/s, GPU, one ply a launch": or_none(result.plies_per_s_gpu, ",.0f"),
+        "plies/s, GPU, one ply per launch": or_none(result.plies_per_s_gpu, ",.0f"),
         "whole games/s, GPU": or_none(result.games_per_s_gpu, ",.0f"),
         "views/s into a torch tensor, GPU": or_none(result.views_per_s_gpu, ",.0f"),
     }
@@ -69,13 +70,15 @@ def bench_search(
     option: OptionTexts = None,
     device: Device = "cpu",
     trees: Annotated[int, typer.Option(min=1, help="Trees searched in lockstep.")] = 256,
-    simulations: Annotated[int, typer.Option(min=2, help="Simulations a tree.")] = 16,
-    eager: Annotated[bool, typer.Option("--eager", help="On a GPU: plain torch.")] = False,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulations per tree.")] = 16,
+    eager: Annotated[
+        bool, typer.Option("--eager", help="On a GPU: plain torch, operation by operation.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Simulations a second with the game's network, and the network's own speed beside it.
+    """Simulations per second with the game's network, beside the speed of the network alone.
 
-    On a GPU thousands of trees are needed: --device cuda --trees 65536 --simulations 64.
+    A GPU needs thousands of trees: --device cuda --trees 65536 --simulations 64.
     """
     from ..bench import bench_search as measured
 
@@ -96,23 +99,21 @@ def bench_search(
 
 @bench_app.command("net", epilog="Example: kibitz bench net beasty_bar")
 def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> None:
-    """The network of a game: milliseconds for one view, and views a second by batch."""
+    """The network of a game: milliseconds for one view, and views per second by batch size."""
     from ..bench import bench_net as measured
 
     one_torch_thread()
     with err.status("measuring ..."):
         result = measured(name, device)
     if as_json:
-        print_json(result)
+        print_json(result.as_json())
         return
     grid = Grid.grid(padding=(0, 2))
-    grid.add_row("one view", f"{result['latency_ms']:.2f} ms")
-    for size, speed in result["views_per_s"].items():
+    grid.add_row("one view", f"{result.latency_ms:.2f} ms")
+    for size, speed in result.views_per_s.items():
         grid.add_row(f"batches of {size}", f"{speed:,.0f} views/s")
-    for what, took in result.get("decision_us", {}).items():
+    for what, took in (result.decision_us or {}).items():
         grid.add_row(f"a decision by values, {what}", f"{took:.0f} microseconds")
-    if "evaluations_per_s" in result:
-        grid.add_row(
-            "actions judged by values", f"{result['evaluations_per_s']:,.0f} evaluations/s"
-        )
+    if result.evaluations_per_s is not None:
+        grid.add_row("actions evaluated by values", f"{result.evaluations_per_s:,.0f} per second")
     out.print(grid)

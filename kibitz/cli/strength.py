@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -15,7 +16,7 @@ from .app import (
     GameName,
     Json,
     OptionTexts,
-    Watch,
+    ProgressBar,
     app,
     err,
     load_game,
@@ -27,6 +28,7 @@ from .app import (
 
 if TYPE_CHECKING:
     from ..arena.match import MatchResult
+    from ..game import Game
 
 # Strength ---------------------------------------------------------------------------------------
 
@@ -40,19 +42,19 @@ def match_(
     players: Annotated[
         list[str], typer.Argument(help="Two players or more; see kibitz games GAME.")
     ],
-    games: Annotated[int, typer.Option(help="Games in all: 2000 are 1000 pairs.")] = 2000,
+    games: Annotated[int, typer.Option(help="Games in total: 2000 games are 1000 pairs.")] = 2000,
     option: OptionTexts = None,
     save: Annotated[
         Path | None,
         typer.Option(
-            help="Keep results in this SQLite file, and go on where it stopped: with the seed "
-            "of the same match in the file unless --seed says another."
+            help="Keep results in this SQLite file. A match that is in the file continues with "
+            "its seed, unless --seed gives another."
         ),
     ] = None,
     seed: DrawnSeed = None,
     as_json: Json = False,
 ) -> None:
-    """Play a match over the same deals with teams exchanged; how often the first player wins."""
+    """Play a match over the same deals with seats exchanged: how often the first player wins."""
     from ..arena.match import games_played, match
     from ..arena.rating import saved_match
 
@@ -60,13 +62,13 @@ def match_(
     if (whole := games_played(game, len(players), games)) != games:
         remark = f"{whole} games are played, not {games}: every deal in all rotations of the teams"
         err.print(remark, highlight=False, soft_wrap=True)
-    with Watch(whole, quiet=as_json) as moved:
-        settings: dict[str, Any] = {"games": games, "seed": seed}
-        settings["progress"] = lambda now: moved(now.games, escape(one_line(now)))
-        if save is not None:
-            result = saved_match(save, game, *players, **settings)
-        else:
-            result = match(game, *players, **settings)
+    play = match if save is None else partial(saved_match, save)
+    with ProgressBar(whole, quiet=as_json) as update:
+
+        def progress(now: MatchResult) -> None:
+            update(now.games, escape(one_line(now)))
+
+        result = play(game, *players, games=games, seed=seed, progress=progress)
     if as_json:
         print_json(result.as_json())
     else:
@@ -78,16 +80,16 @@ def _show_match(result: MatchResult) -> None:
     line = f"{one_line(result)}; {counts}"
     out.print(line, highlight=False, markup=False, soft_wrap=True)
     score = result.score()
-    sure = f"95 % interval {score.low:+.4f} to {score.high:+.4f}"
-    out.print(f"mean score {score.mean:+.4f} ({sure})", highlight=False)
+    interval = f"95 % interval {score.low:+.4f} to {score.high:+.4f}"
+    out.print(f"mean score {score.mean:+.4f} ({interval})", highlight=False)
     seats = ", ".join(f"seat {k} {rate:.1%}" for k, rate in enumerate(result.by_seat))
     out.print(f"wins by seat: {seats}", highlight=False)
 
 
 def one_line(result: MatchResult) -> str:
     others = ", ".join(result.players[1:])
-    sure = f"95 % interval {result.low:.1%} to {result.high:.1%}"
-    rate = f"wins {result.win_rate:.1%} ({sure}), Elo {result.elo:+.0f}"
+    interval = f"95 % interval {result.low:.1%} to {result.high:.1%}"
+    rate = f"wins {result.win_rate:.1%} ({interval}), Elo {result.elo:+.0f}"
     return f"{result.players[0]} against {others}: {rate}"
 
 
@@ -97,7 +99,7 @@ def ratings(
     game: Annotated[str | None, typer.Option(help="Only this game.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Elo ratings of everybody in a file of results; the players of a game average 0."""
+    """Elo ratings of all players in a file of results; the players of a game average 0."""
     from ..arena.rating import ratings as rated
     from ..arena.rating import unrated_games
 
@@ -126,41 +128,44 @@ def ratings(
 )
 def exploit(
     name: GameName,
-    player: Annotated[str, typer.Argument(help="Who is looked through; see kibitz games GAME.")],
+    player: Annotated[str, typer.Argument(help="The player to exploit; see kibitz games GAME.")],
     option: OptionTexts = None,
     solve: Annotated[
-        int, typer.Option(min=0, help="Bracket the game's value by so many iterations, too.")
+        int, typer.Option(min=0, help="Also bracket the game's value, with this many iterations.")
     ] = 0,
     local: Annotated[
-        int, typer.Option(min=0, help="A lower bound from so many games, for large games of bids.")
+        int,
+        typer.Option(min=0, help="A lower bound from this many games, for large games of bids."),
     ] = 0,
     device: Device = "cpu",
     seed: DrawnSeed = None,
     as_json: Json = False,
 ) -> None:
-    """How much a perfect opponent wins from a player: exact or, for large games, at least."""
+    """How much a perfect opponent wins against a player: exactly or, in large games, at least."""
     one_torch_thread()
     game = load_game(name, option)
     if local and solve:
-        raise typer.BadParameter("--solve looks at the whole game, --local at a few games of it")
+        raise typer.BadParameter(
+            "--solve needs the whole game, --local plays a few games: choose one of them"
+        )
     if local:
         exploit_locally(game, player, local, seed, as_json)
     else:
         exploit_exactly(game, player, solve, device, as_json)
 
 
-def exploit_exactly(game: Any, player: str, solve: int, device: str, as_json: bool) -> None:
-    from ..arena.exploitability import exploit as looked_through
+def exploit_exactly(game: Game, player: str, solve: int, device: str, as_json: bool) -> None:
+    from ..arena.exploitability import exploit as exploited
     from ..arena.local_response import climbs
     from ..search.sequences import TooLarge
 
-    with Watch(100, quiet=as_json) as moved:
+    with ProgressBar(100, quiet=as_json) as update:
         try:
-            result = looked_through(
+            result = exploited(
                 game,
                 player,
                 solve,
-                progress=lambda done, told: moved(int(100 * done), escape(told)),
+                progress=lambda done, text: update(int(100 * done), escape(text)),
                 device=device,
             )
         except TooLarge as error:
@@ -175,31 +180,32 @@ def exploit_exactly(game: Any, player: str, solve: int, device: str, as_json: bo
     ):
         grid.add_row(f"seat {seat}", f"best response {best:+.5f}", f"self-play {value:+.5f}")
     out.print(grid)
-    told = f"{result.player}: exploitability {result.response.exploitability:.5f} points a game"
-    out.print(f"{told} (NashConv {result.response.nash_conv:.5f})", highlight=False, markup=False)
+    loss = f"exploitability {result.response.exploitability:.5f} points per game"
+    line = f"{result.player}: {loss} (NashConv {result.response.nash_conv:.5f})"
+    out.print(line, highlight=False, markup=False)
     if result.solved is not None:
         low, high = result.solved.bracket
-        told = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"
-        out.print(f"value of the game for seat 0 {told}", highlight=False)
+        bracket = f"after {result.iterations} iterations: {low:+.5f} to {high:+.5f}"
+        out.print(f"value of the game for seat 0 {bracket}", highlight=False)
 
 
-def exploit_locally(game: Any, player: str, games: int, seed: int | None, as_json: bool) -> None:
+def exploit_locally(game: Game, player: str, games: int, seed: int | None, as_json: bool) -> None:
     from ..arena.local_response import local_response
 
-    with Watch(games, quiet=as_json) as moved:
+    with ProgressBar(games, quiet=as_json) as update:
         result = local_response(
             game,
             player,
             games,
             seed,
-            progress=lambda done, told: moved(int(games * done), escape(told)),
+            progress=lambda done, text: update(int(games * done), escape(text)),
         )
     if as_json:
         print_json(result.as_json())
         return
     seats = ", ".join(f"seat {k} {got:+.4f}" for k, got in enumerate(result.by_seat))
-    sure = f"95 % interval {result.low:.4f} to {result.high:.4f}"
-    bound = f"{result.player}: exploitability at least {result.lower_bound:.4f} points a game"
+    interval = f"95 % interval {result.low:.4f} to {result.high:.4f}"
+    bound = f"{result.player}: exploitability at least {result.lower_bound:.4f} points per game"
     counts = f"{result.games} games, seed {result.seed}"
-    out.print(f"{bound} ({sure}); {counts}", highlight=False, markup=False)
+    out.print(f"{bound} ({interval}); {counts}", highlight=False, markup=False)
     out.print(f"the responder by seat: {seats}", highlight=False)

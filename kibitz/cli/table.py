@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -39,48 +39,44 @@ def games(
     option: OptionTexts = None,
     as_json: Json = False,
 ) -> None:
-    """List the games, or tell about one: its options, presets and players."""
+    """List the games, or describe one: its rules, options, presets and players."""
     from ..games import names, summary
 
     if name is not None:
-        _tell_game(name, load_game(name, option), as_json)
+        _show_game(name, load_game(name, option), as_json)
         return
     if option:
         raise typer.BadParameter("--option is for one game: kibitz games GAME --option NAME=VALUE")
-    listed = {each: summary(each) for each in names()}
+    summaries = {game: summary(game) for game in names()}
     if as_json:
-        print_json(listed)
+        print_json(summaries)
         return
     grid = Grid.grid(padding=(0, 2))
-    for each, told in listed.items():
-        grid.add_row(f"[bold]{each}[/bold]", escape(told.partition(": ")[2] or told))
+    for game, line in summaries.items():
+        grid.add_row(f"[bold]{game}[/bold]", escape(line.partition(": ")[2] or line))
     out.print(grid)
 
 
-def _tell_game(name: str, game: Game, as_json: bool) -> None:
+def _show_game(name: str, game: Game, as_json: bool) -> None:
     from ..games import rulebook
     from ..players import names
 
-    about: dict[str, Any] = {
-        **game.describe(),
-        "seats": game.seats,
-        "players": names(game),
-        "presets": dict(game.presets),
-    }
+    description, players = game.describe(), names(game)
     if as_json:
-        print_json(about)
+        sizes = {"seats": game.seats, "players": players, "presets": dict(game.presets)}
+        print_json({**description, **sizes})
         return
     out.print(rulebook(name) + "\n", highlight=False, markup=False)
-    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their values unless you choose:")
+    out.print("[bold]Options[/bold] (--option NAME=VALUE), with their present values:")
     grid = Grid.grid(padding=(0, 2))
-    for option, value in about["options"].items():
+    for option, value in description["options"].items():
         shown = ",".join(map(str, value)) if isinstance(value, tuple) else str(value).lower()
         grid.add_row(escape(f"  {option}={shown}"), escape(type(game.options).help(option)))
     out.print(grid)
     if game.presets:
         presets = escape(", ".join(game.presets))
         out.print(f"[bold]Presets[/bold] (--option preset=NAME): {presets}")
-    out.print("[bold]Players[/bold]: " + escape(", ".join(about["players"])))
+    out.print("[bold]Players[/bold]: " + escape(", ".join(players)))
 
 
 # At the table -----------------------------------------------------------------------------------
@@ -98,9 +94,9 @@ def play(
         ),
     ] = None,
     option: OptionTexts = None,
-    seat: Annotated[int, typer.Option(help="Where you sit.")] = 0,
+    seat: Annotated[int, typer.Option(help="The seat that you take.")] = 0,
     hint: Annotated[
-        str | None, typer.Option(help="Who gives hints; by default the strongest there is.")
+        str | None, typer.Option(help="The player that gives hints; by default the strongest one.")
     ] = None,
     save: Annotated[
         Path | None, typer.Option(help="Write the record of the game to this file.")
@@ -122,7 +118,7 @@ def play(
             f"{game.name} needs {game.seats - 1} other players, not {len(others)}"
         )
     if save is not None and (save.is_dir() or not save.parent.is_dir()):
-        raise typer.BadParameter(f"--save {save}: that is no file in a folder that there is")
+        raise typer.BadParameter(f"--save {save}: that is a folder, or its folder does not exist")
     adviser = player(hint, game) if hint else strongest(game)
     person = Person(out, adviser, rulebook(name), out.input)
     seed = fresh_seed() if seed is None else seed
@@ -137,14 +133,14 @@ def play(
 
 
 def _save_records(name: str, tables: list[Table], save: Path) -> None:
-    """Write one file per table: a match of rounds has several."""
+    """Write one file per table: a match of several rounds has several."""
     from ..games import names
 
-    ours = name.lower().replace("-", "_") in names()  # what a record says is enough to find these
+    packaged = name.lower().replace("-", "_") in names()  # their records name the game
     for k, table in enumerate(tables):
         file = save.with_stem(f"{save.stem}-{k + 1}") if len(tables) > 1 else save
         table.save(file)
-        words = file if ours else f"{name} {file}"
+        words = file if packaged else f"{name} {file}"
         out.print(f"Saved: kibitz replay {words}", highlight=False, markup=False)
 
 
@@ -154,7 +150,7 @@ def replay(
         list[str],
         typer.Argument(
             metavar="[GAME] FILE",
-            help="A record written by kibitz. It names its game; one of your own needs its file.",
+            help="A record written by kibitz. It names its game; a game of your own needs a path.",
         ),
     ],
     ply: Annotated[int | None, typer.Option(help="Stop before this decision.")] = None,
@@ -168,11 +164,11 @@ def replay(
     from ..arena.table import open_record
 
     if len(words) > 2:
-        raise typer.BadParameter(f"a game and a file are two words, not {len(words)}")
+        raise typer.BadParameter(f"give a game and a file, two words, not {len(words)}")
     *name, file = words
     table = open_record(file, name[0] if name else None, ply)
     if seen_by is not None:
-        _show_seen(table, _hearer(table, seen_by), as_json)
+        _show_seen(table, _onlooker_or_seat(table, seen_by), as_json)
     elif as_json:
         events = [{"seat": e.seat, "action": e.action, "text": e.text} for e in table.events]
         position = {"seed": table.seed, "position": table.text(), "turn": table.turn}
@@ -189,19 +185,19 @@ def _mover(seat: int) -> str:
     return "chance" if seat < 0 else f"seat {seat}"
 
 
-def _hearer(table: Table, text: str) -> int:
-    """A seat, or an onlooker, as somebody has typed it."""
+def _onlooker_or_seat(table: Table, text: str) -> int:
+    """The seat, or ONLOOKER, that a text names."""
     from ..game import ONLOOKER
 
     if text.strip().lower() == "onlooker":
         return ONLOOKER
     if not text.strip().isdecimal():
-        raise typer.BadParameter(f"--as {text}: a seat, such as 0, or onlooker")
+        raise typer.BadParameter(f"--as {text}: give a seat, such as 0, or onlooker")
     return table.game.seat(int(text))
 
 
 def _show_seen(table: Table, seat: int, as_json: bool) -> None:
-    """A record without what a seat, or an onlooker, could not know."""
+    """Show a record without what a seat, or an onlooker, could not know."""
     heard = [(event.seat, event.heard_by(seat)) for event in table.events]
     heard = [(mover, news) for mover, news in heard if news]
     if as_json:

@@ -1,4 +1,4 @@
-"""The games: one file or folder of rules each, ending with GAME. There is no list to edit."""
+"""The games: one file or folder of rules per game, ending with GAME. There is no list to edit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..game import Game
@@ -29,18 +29,18 @@ def summary(name: str) -> str:
     """The first line of a game's rulebook, without loading the game."""
     file = FOLDER / f"{name}.py"
     source = file if file.exists() else FOLDER / name / "__init__.py"
-    told = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or name
-    return told.splitlines()[0]
+    docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or name
+    return docstring.splitlines()[0]
 
 
 def rulebook(name: str | Path) -> str:
-    """How a game is played: what its file begins with, a paragraph a line, tables as they are."""
+    """The rules in words, from the game's docstring: a line per paragraph, tables as they are."""
     paragraphs = (module(name).__doc__ or str(name)).strip().split("\n\n")
     return "\n\n".join(p if p.startswith(" ") else " ".join(p.split()) for p in paragraphs)
 
 
-def load(name: str | Path, **options: Any) -> Game:
-    """A game by its name, or by the path of its file or folder, with its options chosen.
+def load(name: str | Path, **options: object) -> Game:
+    """A game under the options given, by its name or by the path of its file or folder.
 
     >>> load("liars_dice", dice=(4, 5)).num_actions
     55
@@ -56,17 +56,17 @@ def load(name: str | Path, **options: Any) -> Game:
 
 def module(name: str | Path) -> ModuleType:
     """The module of a game: `module("liars_dice").decode`."""
-    path, told = Path(name), str(name).lower().replace("-", "_")
-    if path.suffix == ".py" or "/" in str(name) or (told not in names() and path.is_dir()):
+    path, plain = Path(name), str(name).lower().replace("-", "_")
+    if path.suffix == ".py" or "/" in str(name) or (plain not in names() and path.is_dir()):
         return _outside(path)
-    if told not in names():
+    if plain not in names():
         from ..game import GameError
 
-        near = difflib.get_close_matches(told, names(), 1)
-        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}"
-        yours = f"A game of yours is named by its file, ./{told}.py"
+        near = difflib.get_close_matches(plain, names(), 1)
+        hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(names())}."
+        yours = f"A game of your own is named by its file, ./{plain}.py"
         raise GameError(f"there is no game {str(name)!r}; {hint} {yours}")
-    return importlib.import_module(f"{__name__}.{told}")
+    return importlib.import_module(f"{__name__}.{plain}")
 
 
 def _file_of(path: Path) -> Path:
@@ -75,16 +75,16 @@ def _file_of(path: Path) -> Path:
 
     file = path / "__init__.py" if path.is_dir() else path
     if path.is_dir() and not file.is_file():
-        raise GameError(f"{path} is no game: a game's folder has a file __init__.py")
+        raise GameError(f"{path} is not a game: a game's folder contains __init__.py")
     if not file.is_file():
         raise GameError(f"there is no game file {str(path)!r}")
     if file.suffix != ".py":
-        raise GameError(f"{path} is no game: a game is a Python file, its name ends in .py")
+        raise GameError(f"{path} is not a game: a game is a Python file, its name ends in .py")
     return file
 
 
 def _outside(path: Path) -> ModuleType:
-    """Import a game from a file or folder that is not in the package, anew when it has changed."""
+    """Import a game from outside the package, again whenever its sources have changed."""
     from ..compiled import adopt, digest
     from ..game import GameError
 
@@ -97,14 +97,14 @@ def _outside(path: Path) -> ModuleType:
     inner = [str(path)] if path.is_dir() else None
     spec = importlib.util.spec_from_file_location(name, file, submodule_search_locations=inner)
     assert spec is not None and spec.loader is not None
-    made = importlib.util.module_from_spec(spec)
-    sys.modules[name] = made
+    loaded = importlib.util.module_from_spec(spec)
+    sys.modules[name] = loaded
     adopt(name, edition)
-    # Python's own cache goes by whole seconds: a quick edit would run yesterday's file.
+    # Python's own cache compares times in whole seconds: after a quick edit it would run old code.
     before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
-        spec.loader.exec_module(made)
-    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a file may raise those two, too
+        spec.loader.exec_module(loaded)
+    except (Exception, SystemExit, KeyboardInterrupt) as error:  # a file can raise any of them
         del sys.modules[name]
         if isinstance(error, GameError):
             raise
@@ -112,4 +112,4 @@ def _outside(path: Path) -> ModuleType:
         raise GameError(f"{path} cannot be imported: {why}") from error
     finally:
         sys.dont_write_bytecode = before
-    return made
+    return loaded

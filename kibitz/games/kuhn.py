@@ -2,8 +2,8 @@
 
 Each seat antes 1 and gets one card of jack < queen < king. Seat 0 passes or bets 1, then seat 1
 does; a pass answering a bet folds, a bet answering a bet calls. It is the smallest game with a
-bluff in it: perfect play loses seat 0 exactly 1/18 of a chip a hand, which makes it our measuring
-stick.
+bluff in it: with perfect play seat 0 loses exactly 1/18 of a chip per hand, which makes it our
+measuring stick.
 
 Source: H. W. Kuhn, "A simplified two-person poker", 1950.
 """
@@ -34,7 +34,7 @@ STATE = record(
     "kuhn",
     ("card", np.int8, 2),  # by seat: 0 jack, 1 queen, 2 king, or NO_CARD
     ("bets", np.int8, 3),  # PASS or BET, oldest first
-    ("length", np.int8),  # how many of `bets` have been made
+    ("length", np.int8),  # bets so far
 )
 
 VIEW = layout(
@@ -92,7 +92,7 @@ def score(s, out):
     if s.bets[last] == BET:
         winner, chips = higher, 2  # bet and call
     elif s.bets[last - 1] == BET:
-        winner, chips = last - 1, 1  # the last pass folded to whoever bet before it
+        winner, chips = last - 1, 1  # the last pass folded to the bet before it
     else:
         winner, chips = higher, 1
     out[winner] = chips
@@ -118,13 +118,13 @@ def redeal(s, seat, rng):
 
 @rule
 def known(s, seat):
-    told = 1 + int(s.card[seat]) + 4 * int(s.length) + 16 * seat
+    number = 1 + int(s.card[seat]) + 4 * int(s.length) + 16 * seat
     for i in range(s.length):
-        told += (32 << i) * int(s.bets[i])
-    return mix(1, told) | np.uint64(1)
+        number += (32 << i) * int(s.bets[i])
+    return mix(1, number) | np.uint64(1)
 
 
-# Which positions there are -----------------------------------------------------------------------
+# Which positions are possible ---------------------------------------------------------------------
 
 FLAWS = (
     "the seats are dealt two different cards of three, seat 0 first",
@@ -149,7 +149,7 @@ def flaw(s, fresh):
     return 0
 
 
-# How it is told -------------------------------------------------------------------------------
+# In words -------------------------------------------------------------------------------------
 
 
 def text(s):
@@ -158,8 +158,8 @@ def text(s):
     return f"{cards} {''.join('pb'[b] for b in s.bets[: s.length])}".strip()
 
 
-def parse(s, told):
-    clean = squeezed(told)
+def parse(s, notation):
+    clean = squeezed(notation)
     cards, bets = clean[:2], clean[2:]
     ends = ("pp", "pbp", "pbb", "bp", "bb")
     if (
@@ -168,10 +168,10 @@ def parse(s, told):
         or cards[0] == "-" != cards[1]
     ):
         raise NotationError(
-            f"{told!r} does not begin with two different cards of j, q, k, such as kq"
+            f"{notation!r} does not begin with two different cards of j, q, k, such as kq"
         )
     if not any(end.startswith(bets) for end in ends) or (bets and "-" in cards):
-        raise NotationError(f"{told!r} does not end with bets such as p, pb, pbb or bb")
+        raise NotationError(f"{notation!r} does not end with bets such as p, pb, pbb or bb")
     for seat in range(2):
         s.card[seat] = CARDS.find(cards[seat])
     for i, bet in enumerate(bets):
@@ -193,7 +193,7 @@ def seen(s, seat):
 
 
 def news(s, seat, move):
-    """Bets are for everybody; a card is for the seat that is dealt it."""
+    """Everybody hears a bet; only the seat that is dealt a card sees it."""
     if turn(s) == CHANCE and seat != (0 if s.card[0] == NO_CARD else 1):
         return ""
     return action_text(s, move)

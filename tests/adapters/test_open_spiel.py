@@ -149,7 +149,7 @@ def test_kuhn_poker_is_the_game_that_openspiel_plays():
     theirs = get_all_states(pyspiel.load_game("kuhn_poker"), include_chance_states=True)
     ours = get_all_states(open_spiel.game("kuhn"), include_chance_states=True)
 
-    def told(states):
+    def partition(states):
         return {
             history: (
                 s.current_player(),
@@ -160,7 +160,7 @@ def test_kuhn_poker_is_the_game_that_openspiel_plays():
             for history, s in states.items()
         }
 
-    assert len(ours) == 58 and told(ours) == told(theirs)
+    assert len(ours) == 58 and partition(ours) == partition(theirs)
 
 
 # OpenSpiel's algorithms on our games ------------------------------------------------------------
@@ -194,7 +194,7 @@ def test_information_set_search_calls_with_the_king():
     assert search.step(after(table, 1, 2, 1)) == 1  # queen against king, and seat 0 has bet
 
 
-# What a seat is told ----------------------------------------------------------------------------
+# Information states -----------------------------------------------------------------------------
 
 
 def test_strings_are_equal_exactly_where_a_seat_cannot_tell_histories_apart():
@@ -202,17 +202,17 @@ def test_strings_are_equal_exactly_where_a_seat_cannot_tell_histories_apart():
     truth_of, string_of = {}, {}
     for state in states.values():
         for seat in range(2):
-            history, told = state.history(), state.information_state_string(seat)
+            history, infostate = state.history(), state.information_state_string(seat)
             truth = (seat, history[seat], tuple(history[2:]))  # its own die and what was said
-            assert truth_of.setdefault(told, truth) == truth
-            assert string_of.setdefault(truth, told) == told
+            assert truth_of.setdefault(infostate, truth) == truth
+            assert string_of.setdefault(truth, infostate) == infostate
     assert len(truth_of) == 2 * 3 * (64 + 63)
 
 
 def test_an_action_is_its_number_to_its_seat_and_news_to_others():
     state = after(open_spiel.game("kuhn"), 0, 2, 1)
-    told = [state.information_state_string(seat).split()[-1] for seat in range(2)]
-    assert told[0].startswith("1.") and told[1].startswith("0:bet.")
+    latest = [state.information_state_string(seat).split()[-1] for seat in range(2)]
+    assert latest[0].startswith("1.") and latest[1].startswith("0:bet.")
 
 
 def test_a_seat_does_not_notice_the_card_of_another():
@@ -222,7 +222,7 @@ def test_a_seat_does_not_notice_the_card_of_another():
 
 
 def test_an_event_that_lays_something_open_is_told_with_what_it_laid_open():
-    assert open_spiel.heard("0.a", ".b", "1:7") != open_spiel.heard("0.a", ".c", "1:7")
+    assert open_spiel.extended("0.a", ".b", "1:7") != open_spiel.extended("0.a", ".c", "1:7")
 
 
 def puts_back_unseen(s):
@@ -241,7 +241,7 @@ def test_a_seat_is_not_told_what_another_puts_on_its_deck_unseen():
             strings = [
                 state.child(a).information_state_string(other) for a in state.legal_actions()
             ]
-            assert len({told.split()[-1].partition(".")[0] for told in strings}) == 1
+            assert len({infostate.split()[-1].partition(".")[0] for infostate in strings}) == 1
             met += len(strings) > 1
     assert met > 5
 
@@ -286,8 +286,8 @@ def test_a_resampled_table_has_every_hand_that_the_seat_thinks_possible():
 def test_a_resampled_table_names_what_the_other_seats_know():
     state = after(open_spiel.game("kuhn"), 1, 2, 0)
     twins = [state.resample_from_infostate(0, UNIFORM) for _ in range(60)]
-    told = {str(twin): twin.information_state_string(1) for twin in twins}
-    assert told["qj p"] != told["qk p"]
+    infostates = {str(twin): twin.information_state_string(1) for twin in twins}
+    assert infostates["qj p"] != infostates["qk p"]
 
 
 # Views and options ------------------------------------------------------------------------------
@@ -329,8 +329,8 @@ def test_options_are_parameters():
 
 
 def test_a_tuple_of_one_number_stays_a_text():
-    told = f"game(dice={open_spiel._joined((5,))})"
-    assert open_spiel._commas(pyspiel.game_parameters_from_string(told)["dice"]) == "5"
+    text = f"game(dice={open_spiel._joined((5,))})"
+    assert open_spiel._commas(pyspiel.game_parameters_from_string(text)["dice"]) == "5"
 
 
 def test_parameters_that_make_no_game_are_refused():
@@ -345,11 +345,11 @@ def test_a_game_is_registered_by_its_file(tmp_path):
 
 
 def test_the_type_tells_what_kind_of_game_it_is():
-    kind, told = pyspiel.GameType, open_spiel.game("kuhn").get_type()
-    assert told.dynamics == kind.Dynamics.SEQUENTIAL
-    assert told.chance_mode == kind.ChanceMode.EXPLICIT_STOCHASTIC
-    assert told.information == kind.Information.IMPERFECT_INFORMATION
-    assert told.utility == kind.Utility.ZERO_SUM
+    kind, game_type = pyspiel.GameType, open_spiel.game("kuhn").get_type()
+    assert game_type.dynamics == kind.Dynamics.SEQUENTIAL
+    assert game_type.chance_mode == kind.ChanceMode.EXPLICIT_STOCHASTIC
+    assert game_type.information == kind.Information.IMPERFECT_INFORMATION
+    assert game_type.utility == kind.Utility.ZERO_SUM
 
 
 def test_a_game_without_dice_or_secrets_is_said_to_have_none():
@@ -361,10 +361,10 @@ def test_a_game_without_dice_or_secrets_is_said_to_have_none():
         zero_sum=False,
         perfect_recall=True,
     )
-    kind, told = pyspiel.GameType, open_spiel.game_type(board, Options())
-    assert told.chance_mode == kind.ChanceMode.DETERMINISTIC
-    assert told.information == kind.Information.PERFECT_INFORMATION
-    assert told.utility == kind.Utility.GENERAL_SUM
+    kind, game_type = pyspiel.GameType, open_spiel.game_type(board, Options())
+    assert game_type.chance_mode == kind.ChanceMode.DETERMINISTIC
+    assert game_type.information == kind.Information.PERFECT_INFORMATION
+    assert game_type.utility == kind.Utility.GENERAL_SUM
 
 
 def test_actions_have_the_words_of_the_game():

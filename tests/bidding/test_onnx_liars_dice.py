@@ -15,7 +15,7 @@ import torch
 from onnx_models import SMALL, a_model, other_game, same_weights
 
 from kibitz import games
-from kibitz.adapters.exchange import hand_out, take_in
+from kibitz.adapters.exchange import export_net, import_net
 from kibitz.arena.match import match
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
 from kibitz.bidding.bilinear import (
@@ -203,8 +203,8 @@ def views_of(game, count=40):
 def test_published_networks_go_in_and_out_unchanged(folder, players, tmp_path, dice, batched):
     original, game = folder / f"model_{dice}_joker.onnx", players[dice][0]
     checkpoint, again = tmp_path / "net.safetensors", tmp_path / "again.onnx"
-    assert take_in(original, checkpoint).options.dice == tuple(map(int, dice))
-    hand_out(checkpoint, again, batched=batched)
+    assert import_net(original, checkpoint).options.dice == tuple(map(int, dice))
+    export_net(checkpoint, again, batched=batched)
     net, about = load_onnx(again)
     assert same_weights(load_onnx(original)[0], net)
     assert same_weights(load_net(checkpoint)[0], net)
@@ -293,7 +293,7 @@ def net_for(priv, pub):
 def test_the_game_follows_from_shapes_and_name(tmp_path, name, sizes, options, dice):
     file, out = tmp_path / f"{name}.onnx", tmp_path / "net.safetensors"
     file.write_bytes(a_model(net=net_for(*sizes)))
-    game = take_in(file, out, **options)
+    game = import_net(file, out, **options)
     assert game.options.dice == dice
     assert load_net(out)[1] == {
         "game": json.loads(json.dumps(game.describe())),
@@ -305,7 +305,7 @@ def test_the_game_follows_from_shapes_and_name(tmp_path, name, sizes, options, d
 @pytest.mark.parametrize(
     ("name", "sizes", "options", "message"),
     [
-        ("net", (32, 112), {}, "who opens: say --option dice=4,5 or dice=5,4"),
+        ("net", (32, 112), {}, "which seat opens: add --option dice=4,5 or dice=5,4"),
         ("net", (33, 124), {}, "priv 33 and pub 124, which liars_dice does not have with any dice"),
         ("net", (32, 122), {}, "does not have"),
         ("net", (32, 124), {"dice": "4,5"}, "does not have with dice=4,5"),
@@ -319,19 +319,19 @@ def test_a_file_for_an_unknown_game_is_refused(tmp_path, name, sizes, options, m
     file = tmp_path / f"{name}.onnx"
     file.write_bytes(a_model(net=net_for(*sizes)))
     with pytest.raises(GameError, match=message):
-        take_in(file, tmp_path / "net.safetensors", **options)
+        import_net(file, tmp_path / "net.safetensors", **options)
     assert not (tmp_path / "net.safetensors").exists()
 
 
 def test_what_a_file_says_of_itself_goes_before_its_name(tmp_path):
     save_onnx(file := tmp_path / "model_54_joker.onnx", SMALL, UNEVEN.describe())
-    assert take_in(file, tmp_path / "net.safetensors").options.dice == (4, 5)
+    assert import_net(file, tmp_path / "net.safetensors").options.dice == (4, 5)
 
 
 def test_a_network_of_another_game_is_refused(tmp_path, file):
     file.write_bytes(a_model(other_game))
     with pytest.raises(NetError, match="a network of kuhn, not of liars_dice"):
-        take_in(file, tmp_path / "net.safetensors", dice="4,5")
+        import_net(file, tmp_path / "net.safetensors", dice="4,5")
     with pytest.raises(PlayerError, match="trained for name kuhn, not liars_dice"):
         player(f"net:{file}", UNEVEN)
 
@@ -355,14 +355,14 @@ def test_only_what_has_a_form_is_handed_out(tmp_path):
     save_net(
         one := tmp_path / "one", NetConcat(ConcatConfig(hidden=(3,))), {"game": GAME.describe()}
     )
-    with pytest.raises(NetError, match="NetConcat; there is a form for NetCompBilin only"):
-        hand_out(one, out)
+    with pytest.raises(NetError, match="NetConcat; only NetCompBilin can be exported"):
+        export_net(one, out)
     save_net(two := tmp_path / "two", SMALL, {})
-    with pytest.raises(NetError, match="does not tell for which liars_dice"):
-        hand_out(two, out)
+    with pytest.raises(NetError, match="does not say for which options of liars_dice"):
+        export_net(two, out)
     save_net(three := tmp_path / "three", BeliefNet(BeliefConfig((6,), 13, width=4)), {})
-    with pytest.raises(NetError, match="holds a network of beliefs, which takes no views"):
-        hand_out(three, out)
+    with pytest.raises(NetError, match="holds a network of beliefs, which cannot be exported"):
+        export_net(three, out)
     assert not out.exists()
 
 
@@ -372,7 +372,7 @@ def test_policy_networks_are_exported(net_type, tmp_path):
 
     net = net_type(HandPolicyConfig(priv=8, pub=28, interaction=8, hidden=(8,)), 1)
     save_net(file := tmp_path / "net", net, {"note": 1})
-    hand_out(file, out := tmp_path / "net.onnx")
+    export_net(file, out := tmp_path / "net.onnx")
     model, about = loaded(out)
     assert about == {"note": 1}
     views = np.random.default_rng(1).integers(0, 2, (5, 36)).astype(np.float32)
@@ -407,7 +407,7 @@ def test_the_commands_have_help_with_an_example(command):
 
 def test_an_onnx_file_plays_as_its_checkpoint_does(folder, tmp_path):
     shutil.copy(folder / "model_22_joker.onnx", file := tmp_path / "net.onnx")
-    take_in(file, tmp_path / "net.safetensors")
+    import_net(file, tmp_path / "net.safetensors")
     game = games.load("liars_dice", dice=(2, 2))
     rates = [
         match(game, f"net:{tmp_path}/net.{kind},mode=sample", "honest", games=200, seed=0).win_rate

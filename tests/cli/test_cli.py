@@ -1,4 +1,4 @@
-"""The command line: what it prints, and how it ends."""
+"""The command line: what it prints, and its exit status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(*words: str) -> str:
 
 @pytest.fixture
 def refused(monkeypatch, capsys):
-    """What is said, in one sentence, to somebody who asks for what cannot be done."""
+    """The one sentence that answers a command which cannot be carried out."""
 
     def ask(*words: str) -> str:
         monkeypatch.setattr(sys, "argv", ["kibitz", *words])
@@ -67,10 +67,10 @@ def test_games_are_listed_without_loading_numba():
     assert sorted(json.loads(done.stdout)) == names()
 
 
-def test_one_game_is_told_with_its_options_and_players():
-    told = run("games", "liars_dice")
+def test_one_game_is_described_with_its_options_and_players():
+    shown = run("games", "liars_dice")
     for part in ("dice=5,5", "variant=joker", "Faces of a die", "perudo", "honest"):
-        assert part in told
+        assert part in shown
 
 
 @pytest.mark.parametrize(
@@ -88,14 +88,18 @@ def test_one_game_is_told_with_its_options_and_players():
         ["bench", "search"],
         ["bench", "net"],
         ["train"],
+        ["analyse"],
+        ["exploit"],
+        ["import"],
+        ["export"],
         ["demo"],
     ],
 )
 def test_every_command_has_help(words):
-    told = run(*words, "--help")
-    assert "Usage" in told
-    if words and words != ["bench"] and words != ["demo"]:
-        assert f"Example: kibitz {' '.join(words)}" in told
+    shown = run(*words, "--help")
+    assert "Usage" in shown
+    if words and words != ["bench"]:
+        assert re.search(rf"Examples?: kibitz {' '.join(words)}", shown)
 
 
 @pytest.mark.parametrize(
@@ -130,11 +134,11 @@ def test_bad_input_is_one_sentence_and_status_2(words, sentence):
     assert "Traceback" not in done.stderr
 
 
-def test_a_match_tells_machines_what_they_were_promised():
+def test_the_json_of_a_match_has_what_programs_were_promised():
     words = ("match", "liars_dice", "honest", "random", "--games", "200", "--seed", "0")
-    told = json.loads(run(*words, "--json"))
-    assert {"win_rate", "low", "high", "games", "draws", "seed"} <= told.keys()
-    assert told["games"] == 200 and told["win_rate"] > 0.9
+    result = json.loads(run(*words, "--json"))
+    assert {"win_rate", "low", "high", "games", "draws", "seed"} <= result.keys()
+    assert result["games"] == 200 and result["win_rate"] > 0.9
 
 
 def test_the_same_seed_gives_the_same_match():
@@ -145,8 +149,8 @@ def test_the_same_seed_gives_the_same_match():
 def test_results_are_saved_and_rated(tmp_path):
     file = str(tmp_path / "results.sqlite")
     run("match", "liars_dice", "honest", "random", "--games", "200", "--seed", "0", "--save", file)
-    told = run("ratings", file)
-    assert told.index("honest") < told.index("random")
+    shown = run("ratings", file)
+    assert shown.index("honest") < shown.index("random")
     rated = json.loads(run("ratings", file, "--json", "--game", "liars_dice"))
     assert [row["player"] for row in next(iter(rated.values()))] == ["honest", "random"]
 
@@ -157,7 +161,13 @@ def test_a_person_plays_with_hints_mistakes_and_all(tmp_path):
     words = ["play", "liars_dice", "--seed", "3", "--save", str(file), "-o", "dice=2,2"]
     done = kibitz(*words, typed=typed)
     assert done.returncode == 0, done.stderr
-    for part in ("Your dice:", "honest says:", "rising bids", "'nonsense' is no bid", "The end"):
+    for part in (
+        "Your dice:",
+        "honest says:",
+        "rising bids",
+        "'nonsense' is neither a bid",
+        "The end",
+    ):
         assert part in done.stdout, part
     assert f"kibitz replay {file}" in "".join(done.stdout.splitlines())
     replayed = run("replay", str(file))
@@ -180,14 +190,14 @@ def test_a_record_says_of_which_game_it_is(tmp_path, second_throw, refused):
     assert "two words, not 3" in refused("replay", "kuhn", str(file), str(file))
 
 
-def test_games_are_told_with_the_options_that_were_chosen(refused):
+def test_a_game_is_described_under_the_options_that_were_chosen(refused):
     assert "dice=1,2" in run("games", "liars_dice", "--option", "dice=1,2")
     about = json.loads(run("games", "dominion", "-o", "players=3", "--json"))
     assert about["seats"] == 3 and about["options"]["players"] == 3
     assert "--option is for one game" in refused("games", "-o", "dice=1,2")
 
 
-def test_games_that_make_whole_groups_are_announced_before_they_are_played():
+def test_games_added_to_complete_groups_are_announced_before_the_match():
     for words, played in (([], "8 games, "), (["--json"], '"games": 8')):
         done = kibitz("match", "kuhn", "random", "random", "--games", "7", "--seed", "1", *words)
         assert done.returncode == 0 and played in done.stdout
@@ -199,7 +209,7 @@ def test_games_that_make_whole_groups_are_announced_before_they_are_played():
 
 
 @pytest.mark.parametrize("typed", ["[/red]", "[bold]", "9" * 5000, "\\", "\x1b[31m"])
-def test_whatever_a_person_types_the_game_goes_on(typed):
+def test_whatever_a_person_types_the_game_continues(typed):
     words = ["play", "liars_dice", "--seed", "3", "-o", "dice=1,1"]
     done = kibitz(*words, typed=f"{typed}\n1x1\nliar\nliar\n")
     assert done.returncode == 0, done.stderr
@@ -209,7 +219,7 @@ def test_whatever_a_person_types_the_game_goes_on(typed):
         assert repr(typed) in done.stdout
 
 
-def test_bytes_that_are_no_text_are_answered_with_help():
+def test_bytes_that_are_not_text_are_answered_with_help():
     env = {**os.environ, "NO_COLOR": "1", "TERM": "dumb", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
     command = [sys.executable, "-X", "utf8=0", "-m", "kibitz", "play", "kuhn", "--seed", "1"]
     env["PYTHONIOENCODING"] = "utf-8:strict"
@@ -231,9 +241,9 @@ def test_square_brackets_of_a_game_and_its_players_are_shown(second_throw, tmp_p
     assert "cautious[/]" in run("ratings", str(tmp_path / "r"))
 
 
-def test_a_record_that_could_not_be_saved_is_said_before_the_game(refused):
+def test_a_record_that_cannot_be_saved_is_refused_before_the_game(refused):
     shown = refused("play", "kuhn", "--seed", "1", "--save", "nowhere/game.txt")
-    assert "no file in a folder" in shown
+    assert "or its folder does not exist" in shown
 
 
 def test_commands_say_which_seed_was_drawn():
@@ -261,7 +271,7 @@ def test_a_person_plays_a_match_of_rounds_to_its_end():
     assert "The end" in done.stdout and done.returncode == 0
 
 
-def test_leaving_the_table_is_no_error():
+def test_leaving_the_table_is_not_an_error():
     for typed in ("quit\n", ""):
         done = kibitz("play", "kuhn", "--seed", "1", typed=typed)
         assert done.returncode == 0 and "You left the table" in done.stdout
@@ -274,7 +284,7 @@ def test_a_hidden_hand_is_not_shown_before_the_end():
 
 
 class Typist:
-    """Plays what it is told to, in words."""
+    """Plays the given texts, one after another."""
 
     name = "scripted"
 
@@ -311,8 +321,8 @@ def test_a_record_is_shown_up_to_a_ply(tmp_path):
         table.play(table.ask(Scripted("random")))
     file = tmp_path / "game.txt"
     table.save(file)
-    told = json.loads(run("replay", "liars_dice", str(file), "--ply", "1", "--json"))
-    assert told["turn"] == 1 and told["scores"] is None and "liar" in told["choices"]
+    part = json.loads(run("replay", "liars_dice", str(file), "--ply", "1", "--json"))
+    assert part["turn"] == 1 and part["scores"] is None and "liar" in part["choices"]
     whole = json.loads(run("replay", "liars_dice", str(file), "--json"))
     assert whole["scores"] == table.scores
 
@@ -344,7 +354,7 @@ def test_a_record_of_impossible_options_is_refused(tmp_path, refused, options, s
     assert sentence in refused("replay", "liars_dice", str(file))
 
 
-def test_a_record_that_is_no_text_or_has_no_such_ply_is_refused(tmp_path, refused):
+def test_a_record_that_is_not_text_or_has_no_such_ply_is_refused(tmp_path, refused):
     file = tmp_path / "game.txt"
     Table(load("kuhn"), seed=1).save(file)
     for ply in ("-1", "7"):
@@ -353,7 +363,7 @@ def test_a_record_that_is_no_text_or_has_no_such_ply_is_refused(tmp_path, refuse
     assert "is not UTF-8 text" in refused("replay", "kuhn", str(file))
 
 
-def test_a_file_that_is_not_ours_is_one_sentence(tmp_path, refused):
+def test_a_file_that_kibitz_did_not_write_is_left_alone(tmp_path, refused):
     file = tmp_path / "letter.txt"
     file.write_text("Dear diary")
     assert "kibitz did not write it, so it stays as it is" in refused("ratings", str(file))
@@ -374,7 +384,7 @@ def test_results_of_the_first_format_are_shown_as_keyed_by_name(tmp_path):
     ]
 
 
-def test_a_network_whose_file_tells_no_game_is_refused(tmp_path, refused):
+def test_a_network_whose_file_names_no_game_is_refused(tmp_path, refused):
     from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
     from kibitz.nets import save_net
 
@@ -394,14 +404,16 @@ def test_a_network_whose_file_tells_no_game_is_refused(tmp_path, refused):
         (b"GAME = 5", "does not end with GAME = Game(...)"),
     ],
 )
-def test_a_file_that_is_no_game_is_refused(tmp_path, refused, source, sentence):
+def test_a_file_that_is_not_a_game_is_refused(tmp_path, refused, source, sentence):
     (tmp_path / "mine.py").write_bytes(source)
     assert sentence in refused("match", str(tmp_path / "mine.py"), "a", "b")
 
 
-def test_a_path_that_is_no_game_is_refused(tmp_path, refused):
-    assert "/etc/passwd is no game: a game is a Python file" in refused("match", "/etc/passwd", "a")
-    assert "a game's folder has a file __init__.py" in refused("match", str(tmp_path), "a", "b")
+def test_a_path_that_is_not_a_game_is_refused(tmp_path, refused):
+    assert "/etc/passwd is not a game: a game is a Python file" in refused(
+        "match", "/etc/passwd", "a"
+    )
+    assert "a game's folder contains __init__.py" in refused("match", str(tmp_path), "a", "b")
     assert "there is no game file" in refused("match", f"{tmp_path}/none", "a", "b")
 
 
@@ -409,8 +421,8 @@ def test_a_game_of_ones_own_works_in_every_command(second_throw):
     assert "cautious" in run("games", second_throw)
     assert "kept" in run("check", second_throw, "--quick")
     words = ("match", second_throw, "cautious", "random", "--games", "200", "--seed", "0")
-    told = json.loads(run(*words, "--json"))
-    assert told["draws"] > 0
+    result = json.loads(run(*words, "--json"))
+    assert result["draws"] > 0
     done = kibitz("play", second_throw, "--seed", "1", typed="keep\n")
     assert done.returncode == 0 and "The end" in done.stdout
 
@@ -425,15 +437,15 @@ def test_a_broken_game_fails_the_check_with_status_1(second_throw, tmp_path):
     assert "BROKEN" in done.stdout
 
 
-def test_the_bench_tells_machines_what_they_were_promised(monkeypatch):
+def test_the_json_of_the_bench_has_what_programs_were_promised(monkeypatch):
     from kibitz.bench import rules
 
     monkeypatch.setattr(rules, "SECONDS", 0.01)
     monkeypatch.setattr(rules, "REPEATS", 1)
-    told = json.loads(run("bench", "rules", "kuhn", "--json"))
+    result = json.loads(run("bench", "rules", "kuhn", "--json"))
     promised = ["plies_per_s_1", "plies_per_s_all", "scaling", "compile_s", "cached_start_s"]
-    assert all(told[key] > 0 for key in [*promised, "ratio_openspiel"])
-    assert told["plies_per_s_gpu"] is None and told["views_per_s_gpu"] is None
+    assert all(result[key] > 0 for key in [*promised, "ratio_openspiel"])
+    assert result["plies_per_s_gpu"] is None and result["views_per_s_gpu"] is None
 
 
 def test_shell_completion_knows_the_games():

@@ -52,14 +52,14 @@ MISTAKES = [
     kuhn(
         "known depends on the card of seat 0 for both",
         "views_keep_secrets",
-        "told = 1 + int(s.card[seat])",
-        "told = 1 + int(s.card[0])",
+        "number = 1 + int(s.card[seat])",
+        "number = 1 + int(s.card[0])",
     ),
     kuhn(
         "seen tells the other card before the end",
         "views_keep_secrets",
-        "if turn(s) == OVER:\n        told +=",
-        "if s.length > 0:\n        told +=",
+        "if turn(s) == OVER:\n        others",
+        "if s.length > 0:\n        others",
     ),
     kuhn(
         "the legal actions depend on the other card",
@@ -190,8 +190,8 @@ MISTAKES = [
     kuhn(
         "all actions have one label",
         "labels_tell_actions_apart",
-        "# How it is told",
-        "@rule\ndef label(s, action):\n    return 7\n\n\n# How it is told",
+        "# In words",
+        "@rule\ndef label(s, action):\n    return 7\n\n\n# In words",
         "    known=known,\n",
         "    known=known,\n    label=label,\n",
     ),
@@ -275,8 +275,8 @@ MISTAKES = [
     kuhn(
         "known forgets the bets",
         "known_names_what_a_seat_knows",
-        "told += (32 << i) * int(s.bets[i])",
-        "told += 0",
+        "number += (32 << i) * int(s.bets[i])",
+        "number += 0",
     ),
     kuhn(
         "known does not notice an action",
@@ -306,8 +306,8 @@ MISTAKES = [
     kuhn(
         "small integers overflow in the interpreter",
         "interpreted_equals_compiled",
-        "told = 1 + int(s.card[seat])",
-        "told = 1 + int(s.card[seat] * np.int8(100))",
+        "number = 1 + int(s.card[seat])",
+        "number = 1 + int(s.card[seat] * np.int8(100))",
     ),
     kuhn(
         "there is no room for the third bet",
@@ -322,8 +322,8 @@ MISTAKES = [
         "rules_compile_once",
         "@rule\ndef known(",
         "@rule\ndef half(s, x):\n    return x / 2\n\n\n@rule\ndef known(",
-        "told = 1 + int(s.card[seat])",
-        "told = 1 + int(s.card[seat]) + int(half(s, 0) + half(s, 0.5))",
+        "number = 1 + int(s.card[seat])",
+        "number = 1 + int(s.card[seat]) + int(half(s, 0) + half(s, 0.5))",
     ),
     kuhn(
         "a batch draws numbers of its own",
@@ -335,23 +335,36 @@ MISTAKES = [
 
 
 def broken(mistake: Mistake | None, game: str, folder: Path) -> Path:
-    """A copy of the game with the mistake made.
+    """A copy of the game, a file or a folder, with the mistake made.
 
-    The same file in every run, so that its compiled code is found again.
+    The same files in every run, so that their compiled code is found again.
     """
-    folders = Path(games.__file__).parent, Path(__file__).parent.parent / "sample_games"
-    found = next(path for at in folders if (path := at / f"{game}.py").exists())
-    source = found.read_text(encoding="utf-8")
-    source = source.replace("from ..", "from kibitz.")
-    edits = mistake.edits if mistake else ()
-    for old, new in zip(edits[::2], edits[1::2], strict=True):
-        assert source.count(old) == 1, f"{source.count(old)} times in {game}.py: {old!r}"
-        source = source.replace(old, new)
     name = mistake.name.replace(" ", "_").replace(",", "") if mistake else f"sound_{game}"
-    file = folder / f"{name}.py"
-    if not file.exists() or file.read_text(encoding="utf-8") != source:
-        file.write_text(source, encoding="utf-8")
-    return file
+    sources = sources_of(game)
+    for old, new in zip(*(mistake.edits[i::2] for i in (0, 1)), strict=True) if mistake else ():
+        times = {file: source.count(old) for file, source in sources.items() if old in source}
+        assert list(times.values()) == [1], f"{times} in {game}: {old!r}"
+        sources = {file: source.replace(old, new) for file, source in sources.items()}
+    for inner, source in sources.items():
+        file = folder / f"{name}{inner}"
+        file.parent.mkdir(exist_ok=True)
+        if not file.exists() or file.read_text(encoding="utf-8") != source:
+            file.write_text(source, encoding="utf-8")
+    return folder / (f"{name}.py" if ".py" in sources else name)
+
+
+def sources_of(game: str) -> dict[str, str]:
+    """The sources of a game by what comes after its name: ".py", or "/rules.py" and others."""
+    homes = Path(games.__file__).parent, Path(__file__).parent.parent / "sample_games"
+    home = next(at for at in homes if (at / game).is_dir() or (at / f"{game}.py").exists())
+    files = sorted((home / game).glob("*.py")) or [home / f"{game}.py"]
+    above = "..." if len(files) > 1 else ".."
+    return {
+        str(file.relative_to(home)).removeprefix(game): file.read_text(encoding="utf-8").replace(
+            f"from {above}", "from kibitz."
+        )
+        for file in files
+    }
 
 
 @pytest.fixture

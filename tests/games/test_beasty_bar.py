@@ -33,7 +33,7 @@ from kibitz.games.beasty_bar.text import cards_of
 # What independent engines say --------------------------------------------------------------------
 
 
-def told(cards):
+def named(cards):
     """The oracles' "lion:0" as "lion0"."""
     return [card.replace(":", "") for card in cards]
 
@@ -60,24 +60,24 @@ def test_a_recorded_game_goes_turn_by_turn_as_the_engines_say(oracle_case):
         assert before["hands"][turn["p"]][turn["slot"]] == f"{turn['card']}{turn['p']}"
         assert turn["a"] == index_by_the_book(turn["slot"], turn["params"])
         assert turn["a"] in legal and len(legal) == turn["legal"]
-        assert after["queue"] == told(turn["queue"])
-        assert after["bar"][len(before["bar"]) :] == told(turn.get("bar", []))
+        assert after["queue"] == named(turn["queue"])
+        assert after["bar"][len(before["bar"]) :] == named(turn.get("bar", []))
         gone = after["thats_it"][len(before["thats_it"]) :]
-        assert sorted(gone) == sorted(told(turn.get("out", [])))
+        assert sorted(gone) == sorted(named(turn.get("out", [])))
     assert len(states) == len(oracle_case["turns"]) + 1
     for case in oracle_case.get("contested", ()):
         s, turn = states[case["turn"]], oracle_case["turns"][case["turn"]]
         queue, card = zones(s)["queue"], f"{turn['card']}{turn['p']}"
         for reading, after in (("once", "consensus"), ("moving_index", "moving_index")):
-            assert played(queue, card, *turn["params"], reading=reading)[0] == told(case[after])
+            assert played(queue, card, *turn["params"], reading=reading)[0] == named(case[after])
     check_the_end(game, states[-1], oracle_case["final"])
 
 
 def check_the_end(game, s, final):
     end = zones(s)
     assert game.turn(s) == OVER
-    assert end["queue"] == told(final["queue"]) and end["bar"] == told(final["bar"])
-    assert sorted(end["thats_it"]) == sorted(told(final["thats_it"]))
+    assert end["queue"] == named(final["queue"]) and end["bar"] == named(final["bar"])
+    assert sorted(end["thats_it"]) == sorted(named(final["thats_it"]))
     points = final["points"]
     assert [int(rules.points_of(s, seat)) for seat in range(game.seats)] == points
     for seat in range(game.seats):
@@ -102,12 +102,12 @@ def test_with_early_stop_a_recorded_game_ends_when_it_is_decided(oracle_case):
 
 @pytest.mark.oracle("beasty_bar", "contested_positions")
 def test_contested_positions_come_out_as_each_reading_says(oracle_case):
-    queue, card = told(oracle_case["queue_before"]), oracle_case["card"].replace(":", "")
+    queue, card = named(oracle_case["queue_before"]), oracle_case["card"].replace(":", "")
     for reading, name_of_it in (("once", "once_per_turn"), ("moving_index", "moving_index")):
         after, bar, out = played(queue, card, *oracle_case["params"], reading=reading)
         expected = oracle_case[name_of_it]
-        assert after == told(expected["queue"]) and bar == told(expected.get("bar", []))
-        assert sorted(out) == sorted(told(expected.get("out", [])))
+        assert after == named(expected["queue"]) and bar == named(expected.get("bar", []))
+        assert sorted(out) == sorted(named(expected.get("out", [])))
 
 
 # Sections 2 to 4: a turn --------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Beasty Bar: what a seat sees and cannot see, its players, and how it is told."""
+"""Beasty Bar: what a seat sees and cannot see, its players, and its texts."""
 
 import random
 from collections import Counter
@@ -156,9 +156,9 @@ def test_every_hand_the_other_seat_may_hold_is_as_likely():
         t = TWO.copy(s)
         TWO.redeal(t, 0, rng)
         found[int(t.hand[1]), int(t.pile[1])] += 1
-    each = deals / perm(5, 2)
+    expected = deals / perm(5, 2)
     assert len(found) == perm(5, 2) and len({pile for _, pile in found}) == comb(5, 2)
-    assert sum((n - each) ** 2 / each for n in found.values()) < 19 + 4.5 * (2 * 19) ** 0.5
+    assert sum((n - expected) ** 2 / expected for n in found.values()) < 19 + 4.5 * (2 * 19) ** 0.5
 
 
 @pytest.mark.parametrize(
@@ -284,7 +284,7 @@ def test_as_many_actions_are_legal_as_the_specification_says(game, mean):
         assert (turns == 24).all()
 
 
-# How it is told -----------------------------------------------------------------------------------
+# In words ----------------------------------------------------------------------------------------
 
 
 def test_actions_in_words():
@@ -347,15 +347,15 @@ def after_turns(turns):
 
 
 def changed(text, zone, change):
-    told = dict(part.split(": ") for part in text.split(" | "))
-    told[zone] = change(told[zone])
-    return " | ".join(f"{z}: {c}" for z, c in told.items())
+    zones = dict(part.split(": ") for part in text.split(" | "))
+    zones[zone] = change(zones[zone])
+    return " | ".join(f"{z}: {c}" for z, c in zones.items())
 
 
 WRONG_TEXTS = {
     "is not like": lambda text: text.replace("thats_it", "out"),
     "'unicorn0' is not a card": lambda text: changed(text, "queue", lambda _: "unicorn0"),
-    "2 seats have 2 hands": lambda text: text + " / -",
+    "every one of 2 seats has a hand": lambda text: text + " / -",
     "should be in one place": lambda text: changed(text, "bar", lambda _: "lion0,lion0"),
     "there is no skunk2": lambda text: changed(text, "bar", lambda _: "skunk2"),
     "five are in the queue": lambda text: changed(

@@ -1,7 +1,7 @@
 """Dominion against its specification: sections and scenarios are those of specs/dominion.md.
 
-Positions are set by hand: a `Table` has the cards it is told of and nothing else, seat 0 is in its
-Action phase, and the engine is asked to go on. Decks are told from the top.
+Positions are set by hand: a `Table` has the cards that are named and no others, seat 0 is in its
+Action phase, and the engine continues from there. Decks are listed from the top.
 """
 
 import os
@@ -27,10 +27,10 @@ KINGDOM = [card.name for card in CARDS.values() if card.is_kingdom]
 ZONES = ("hand", "deck", "discards", "in_play", "aside")
 
 
-def names(told):
+def names(text):
     """ "2 Copper, Estate" as a list of names."""
     listed = []
-    for part in filter(None, (part.strip() for part in told.split(","))):
+    for part in filter(None, (part.strip() for part in text.split(","))):
         number, _, name = part.partition(" ")
         listed += [name] * int(number) if number.isdigit() else [part]
     return listed
@@ -41,8 +41,8 @@ class Table:
 
     def __init__(self, hand="", deck="", discards="", *, others=({},), **options):
         seats = [{"hand": hand, "deck": deck, "discards": discards}, *others]
-        told = [name for seat in seats for zone in seat.values() for name in names(zone)]
-        wanted = sorted({*options.pop("kingdom", ()), *told} & set(KINGDOM))
+        mentioned = [name for seat in seats for zone in seat.values() for name in names(zone)]
+        wanted = sorted({*options.pop("kingdom", ()), *mentioned} & set(KINGDOM))
         wanted += [name for name in KINGDOM if name not in wanted][: 10 - len(wanted)]
         self.game = GAME.bind(
             **{
@@ -58,8 +58,8 @@ class Table:
         self.settle()
         self.s.auto_single = options.get("auto_single", False)
         held = self.s.owned.sum(0, dtype=np.int8)
-        for seat, told in enumerate(seats):
-            self.set_cards(seat, **told)
+        for seat, held_there in enumerate(seats):
+            self.set_cards(seat, **held_there)
         self.s.initial += self.s.owned.sum(0, dtype=np.int8) - held
         self.s.stat[0, zones.POINTS_BEFORE] = rules.points(self.s, 0)
         self.go_on()
@@ -69,8 +69,8 @@ class Table:
         s = self.s
         for zone in (*ZONES, "owned", "shown"):
             s[zone][seat] = 0
-        for zone, told in (("hand", hand), ("discards", discards)):
-            for name in names(told):
+        for zone, listed in (("hand", hand), ("discards", discards)):
+            for name in names(listed):
                 s[zone][seat, self.slot(name)] += 1
         s.hand_size[seat] = len(names(hand))
         s.discards_size[seat] = len(names(discards))
@@ -78,8 +78,8 @@ class Table:
         s.tops[seat] = len(names(deck))
         for i, name in enumerate(reversed(names(deck))):
             s.top[seat, i], s.top_seen[seat, i] = self.slot(name), 1 << seat
-        for told in (hand, deck, discards):
-            for name in names(told):
+        for listed in (hand, deck, discards):
+            for name in names(listed):
                 s.owned[seat, self.slot(name)] += 1
 
     def set_supply(self, **piles):
@@ -120,9 +120,9 @@ class Table:
         return int(self.game.turn(self.s))
 
     def names(self, counts):
-        """A zone as it is told: "2 Copper, Estate", by id."""
-        told = Counter({CARDS[int(self.s.card[i])].name: int(n) for i, n in enumerate(counts) if n})
-        return ", ".join(name if n == 1 else f"{n} {name}" for name, n in told.items())
+        """A zone in words: "2 Copper, Estate", by id."""
+        held = {CARDS[int(self.s.card[i])].name: int(n) for i, n in enumerate(counts) if n}
+        return ", ".join(name if n == 1 else f"{n} {name}" for name, n in held.items())
 
     def __getattr__(self, zone):
         """`hand`, `hand1`, `trash` ...: the cards in a zone of seat 0, or of another."""
@@ -266,10 +266,10 @@ def test_12_the_game_ends_between_turns_and_a_tie_goes_to_fewer_turns():
     assert table.game.scores(table.s) == [-1, 1]
 
 
-@pytest.mark.parametrize(("coppers", "each"), [(37, 3), (38, 4)])
-def test_13_gardens_count_every_tenth_card(coppers, each):
+@pytest.mark.parametrize(("coppers", "points"), [(37, 3), (38, 4)])
+def test_13_gardens_count_every_tenth_card(coppers, points):
     table = Table("2 Gardens", discards=f"{coppers} Copper")
-    assert rules.points(table.s, 0) == 2 * each
+    assert rules.points(table.s, 0) == 2 * points
 
 
 def test_14_a_vassal_may_play_a_throne_room_it_has_discarded():
@@ -380,15 +380,15 @@ Silver & Gold: Bandit, Bureaucrat, Chapel, Harbinger, Laboratory, Merchant, Mine
 def test_a_kingdom_can_be_told_by_its_name_or_by_its_cards(line):
     title, _, listed = line.partition(": ")
     by_name = GAME.bind(kingdom=title).fresh()
-    told = " , ".join(listed.upper().replace(" ", "_").replace(",_", ",").split(",")[::-1])
-    assert by_name.tobytes() == GAME.bind(kingdom=told).fresh().tobytes()
+    shuffled = " , ".join(listed.upper().replace(" ", "_").replace(",_", ",").split(",")[::-1])
+    assert by_name.tobytes() == GAME.bind(kingdom=shuffled).fresh().tobytes()
     drawn = [CARDS[int(card)].name for card in by_name.card[7:]]
     assert drawn == sorted(names(listed), key=IDS.get)
     assert title.lower().replace(" & ", "_and_").replace(" ", "_") in options.KINGDOMS
 
 
 @pytest.mark.parametrize(
-    ("wrong", "told"),
+    ("wrong", "sentence"),
     [
         ({"kingdom": "Cellar, Moat"}, "10 cards, not 2"),
         ({"kingdom": "Cellar," * 10}, "named twice"),
@@ -400,8 +400,8 @@ def test_a_kingdom_can_be_told_by_its_name_or_by_its_cards(line):
         ({"copper_supply": 121}, "0 to 120"),
     ],
 )
-def test_options_that_make_no_game_are_refused(wrong, told):
-    with pytest.raises(OptionError, match=told):
+def test_options_that_make_no_game_are_refused(wrong, sentence):
+    with pytest.raises(OptionError, match=sentence):
         GAME.bind(**wrong)
 
 

@@ -65,9 +65,9 @@ def test_cards_are_as_printed():
     assert len(printed) == len(CARDS)
     for number, name, cost, types, gives in printed:
         card = CARDS[int(number)]
-        told = "-".join(kind for i, kind in enumerate(TYPES) if card.has(1 << i))
+        types = "-".join(kind for i, kind in enumerate(TYPES) if card.has(1 << i))
         given = f"{card.cards}/{card.actions}/{card.buys}/{card.coins}"
-        assert (card.name.replace(" ", "_"), str(card.cost), told, given) == (
+        assert (card.name.replace(" ", "_"), str(card.cost), types, given) == (
             name,
             cost,
             types,
@@ -93,8 +93,8 @@ def test_what_artisan_puts_back_is_a_secret_of_its_player():
     table.play("top Gold")
     assert (table.hand, table.deck, table.shown) == ("Silver", "Gold", "")
     assert table.s.top_seen[0, 0] == 0b01
-    told = latest(table.s.events[0], table.s.events_count[0])
-    assert told == [zones.PUTS_ON_DECK, 0, 0, 0, 1]
+    entry = latest(table.s.events[0], table.s.events_count[0])
+    assert entry == [zones.PUTS_ON_DECK, 0, 0, 0, 1]
     remembered = latest(table.s.acted[0], table.s.acted_count[0])
     assert remembered == [zones.PUTS_ON_DECK, cards.GOLD + 1, table.slot("Artisan") + 1, 0, 1]
 
@@ -542,8 +542,8 @@ def test_a_victim_is_told_to_have_gained():
 def test_treasures_played_of_themselves_are_counted_and_not_told():
     table = Table("2 Copper, Silver").play("end actions", "buy Silver")
     assert table.s.stat[0, zones.PLAYED_TREASURES] == 3
-    told = [entry[:4].tolist() for entry in table.s.events[0, :2]]
-    assert told == [[zones.ENDS_PHASE, 0, 0, 0], [zones.BUYS_ONE, cards.SILVER + 1, 0, 3]]
+    entries = [entry[:4].tolist() for entry in table.s.events[0, :2]]
+    assert entries == [[zones.ENDS_PHASE, 0, 0, 0], [zones.BUYS_ONE, cards.SILVER + 1, 0, 3]]
     assert table.s.acted[0, :2].tolist() == [
         [zones.ENDS_PHASE, 0, 0, 0, 1],
         [zones.BUYS_ONE, cards.SILVER + 1, 0, 3, 1],
@@ -602,9 +602,9 @@ def test_a_deck_has_room_for_32_known_cards():
 
 def test_every_card_of_the_kingdom_says_what_it_does():
     for card in CARDS.values():
-        rules = [each for each in (card.text, card.worth) if each is not None]
+        rules = [rule for rule in (card.text, card.worth) if rule is not None]
         assert card.in_words() or not card.is_kingdom, card.name
-        assert all(each.__doc__ for each in rules) or not card.is_kingdom, card.name
+        assert all(rule.__doc__ for rule in rules) or not card.is_kingdom, card.name
     assert CARDS[IDS["Market"]].in_words() == "+1 card, +1 action, +1 buy, +$1."
     assert CARDS[IDS["Moat"]].in_words().startswith("+2 cards. When another seat plays an Attack")
     table = Table(kingdom=["Gardens"])

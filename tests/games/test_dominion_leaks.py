@@ -1,7 +1,7 @@
-"""What a seat is told in Dominion gives nothing away: section 7 of specs/dominion.md.
+"""What a seat sees of Dominion gives no secret away: section 7 of specs/dominion.md.
 
 Many games of random play on random kingdoms go on side by side. At every decision what a seat
-cannot know is dealt anew, or one card of it is exchanged, and the seat must not be able to tell.
+cannot know is dealt anew, or one card of it is exchanged, and the seat must not notice.
 """
 
 from dataclasses import dataclass
@@ -27,8 +27,8 @@ def seats(seat):
 
 
 @dataclass
-class Told:
-    """What one seat is told at every table."""
+class Sighted:
+    """What one seat sees at every table."""
 
     views: np.ndarray
     known: np.ndarray
@@ -42,7 +42,7 @@ class Told:
         return cls(views, batch.known(seats(seat)), np.where(mine, actions, -1))
 
     def differ(self, other):
-        """Tables where the two tell different things. bool [TABLES]"""
+        """Tables where the two differ. bool [TABLES]"""
         views = (self.views != other.views).any(1)
         return views | (self.known != other.known) | (self.actions != other.actions).any(1)
 
@@ -78,9 +78,9 @@ def unknown_kinds(s, opponent):
 
 def sizes(states):
     """How many cards are where, by table."""
-    told = [states[name].astype(int).sum(2) for name in ZONES]
+    sums = [states[name].astype(int).sum(2) for name in ZONES]
     counts = [states[name] for name in ("hand_size", "deck_size", "discards_size", "tops")]
-    return np.concatenate([*told, *counts, states["in_limbo"][:, None]], 1)
+    return np.concatenate([*sums, *counts, states["in_limbo"][:, None]], 1)
 
 
 def all_cards(states, seat):
@@ -100,31 +100,31 @@ class Tally:
     decisions: np.ndarray
     draws: np.ndarray  # where the opponent's hand and deck are not all of one kind
     changed: np.ndarray  # of these, with another hand of the opponent
-    noticed: np.ndarray  # where the seat is told something else
+    noticed: np.ndarray  # where the seat sees something else
     lost: np.ndarray  # where a zone has another size, or a seat other cards
 
 
 @pytest.fixture(scope="module")
 def tally(room):
-    told = Tally(*(np.zeros(TABLES, int) for _ in range(5)))
+    tally = Tally(*(np.zeros(TABLES, int) for _ in range(5)))
     rngs = streams(5, "search", TABLES)
     for batch, playing in decisions(seed=1):
         truth = batch.states.copy()
-        told.decisions += playing
+        tally.decisions += playing
         for seat in range(2):
             other = 1 - seat
-            before, owned = Told.to(seat, batch, room), all_cards(truth, other)
+            before, owned = Sighted.to(seat, batch, room), all_cards(truth, other)
             hidden = playing & [unknown_kinds(s, other) > 1 for s in truth]
             for _ in range(REDEALS):
                 batch.redeal(seats(seat), rngs)
                 dealt = batch.states
-                told.draws += hidden
-                told.changed += hidden & (dealt["hand"] != truth["hand"])[:, other].any(1)
-                told.noticed += playing & Told.to(seat, batch, room).differ(before)
-                told.lost += (sizes(dealt) != sizes(truth)).any(1)
-                told.lost += (all_cards(dealt, other) != owned).any(1)
+                tally.draws += hidden
+                tally.changed += hidden & (dealt["hand"] != truth["hand"])[:, other].any(1)
+                tally.noticed += playing & Sighted.to(seat, batch, room).differ(before)
+                tally.lost += (sizes(dealt) != sizes(truth)).any(1)
+                tally.lost += (all_cards(dealt, other) != owned).any(1)
                 batch.states[:] = truth
-    return told
+    return tally
 
 
 def test_no_seat_notices_a_redeal(tally):
@@ -177,9 +177,9 @@ def test_an_exchange_of_two_unknown_cards_is_seen_by_their_owner_only(room):
         truth = batch.states.copy()
         for seat in range(2):
             owner = 1 - seat
-            before, mine = Told.to(seat, batch, room), Told.to(owner, batch, room)
+            before, mine = Sighted.to(seat, batch, room), Sighted.to(owner, batch, room)
             done = np.array([exchange(s, owner, seat, dice) for s in batch.states]) & playing
-            after, now = Told.to(seat, batch, room), Told.to(owner, batch, room)
+            after, now = Sighted.to(seat, batch, room), Sighted.to(owner, batch, room)
             assert not (after.differ(before) & done).any()
             assert (now.views != mine.views).any(1)[done].all()
             exchanged += done.sum()

@@ -23,7 +23,7 @@ ERRORS = 3.3  # standard errors within which two results agree
 
 
 @pytest.fixture(scope="module")
-def told(oracles):
+def simulated(oracles):
     """Dominion with the strategies of the file of oracles."""
     oracle_list("dominion", "strategies")  # or this is skipped
     return dataclasses.replace(GAME, players=read_strategies(oracles / "dominion.json"))
@@ -40,8 +40,8 @@ def contest(game, one, other, games=GAMES):
 
 
 @pytest.mark.oracle("dominion", "matchups")
-def test_a_match_ends_as_in_the_simulators(told, oracle_case):
-    game = told.bind(kingdom=",".join(oracle_case["kingdom"]))
+def test_a_match_ends_as_in_the_simulators(simulated, oracle_case):
+    game = simulated.bind(kingdom=",".join(oracle_case["kingdom"]))
     batch, sides = contest(game, oracle_case["A"], oracle_case["B"])
     rates = 0.5 + 0.5 * batch.scores()[sides == 0]
     rounds = batch.states["turns"].max(1)
@@ -56,15 +56,15 @@ def test_a_match_ends_as_in_the_simulators(told, oracle_case):
 
 
 @pytest.mark.oracle("dominion", "matchups")
-def test_provinces_come_as_early_as_in_the_simulators(told, oracle_case):
+def test_provinces_come_as_early_as_in_the_simulators(simulated, oracle_case):
     if not oracle_case.get("sources"):
         pytest.skip("no simulator says how this match went")
     (source, *_) = oracle_case["sources"]
     wanted = {n: source[key] for n in range(1, 9) if (key := f"turn_of_province_{n}") in source}
     if not wanted:
-        assert oracle_case["B"] != "None", "against nobody the turns of Provinces are told"
+        assert oracle_case["B"] != "None", "a match against nobody has turns of Provinces"
         return
-    game = told.bind(kingdom=",".join(oracle_case["kingdom"]))
+    game = simulated.bind(kingdom=",".join(oracle_case["kingdom"]))
     turns = turns_of_provinces(game, oracle_case["A"].lower(), oracle_case["B"].lower())
     for n, expected in wanted.items():
         assert reached_alike(turns[:, n], expected, source["games"])
@@ -123,9 +123,9 @@ def turns_of_provinces(game, one, other, games=GAMES):
 
 
 def test_the_strategies_that_come_along_are_those_of_our_oracles():
-    told = read_strategies(Path(__file__).parent.parent / "oracles" / "dominion.json")
+    strategies = read_strategies(Path(__file__).parent.parent / "oracles" / "dominion.json")
     for name in ("bm0", "bmu", "smithy1"):
-        assert GAME.players[name].plan == told[name].plan
+        assert GAME.players[name].plan == strategies[name].plan
 
 
 def test_names_of_cards_and_blanks_are_read_as_people_write_them():
@@ -135,13 +135,13 @@ def test_names_of_cards_and_blanks_are_read_as_people_write_them():
 
 
 @pytest.mark.parametrize(
-    ("told", "why"),
+    ("lists", "why"),
     [
         ({"buy": [["Provinz"]], "play": []}, "no card 'Provinz'"),
         ({"buy": [["Gold"]], "play": ["Schmied"]}, "no card 'Schmied'"),
-        ({"buy": [["Gold", "P=4"]], "play": []}, "'P=4' is no condition"),
-        ({"buy": [["Gold", "Q<4"]], "play": []}, "'Q' is nothing"),
-        ({"buy": [["Gold", "own:Nothing<4"]], "play": []}, "'own:Nothing' is nothing"),
+        ({"buy": [["Gold", "P=4"]], "play": []}, "'P=4' is not a condition"),
+        ({"buy": [["Gold", "Q<4"]], "play": []}, "cannot compare 'Q'"),
+        ({"buy": [["Gold", "own:Nothing<4"]], "play": []}, "cannot compare 'own:Nothing'"),
         ({"buy": [["Gold", *["P<4"] * 5]], "play": []}, "more than 4 conditions"),
         ({"buy": [["Gold"]] * 24, "play": []}, "up to 23 cards to buy, not 24"),
         ({"buy": [], "play": ["Smithy"] * 12}, "up to 11 cards to play, not 12"),
@@ -152,25 +152,25 @@ def test_names_of_cards_and_blanks_are_read_as_people_write_them():
         ({"buy": ["Gold"], "play": []}, "'Gold' is not a list of a card and its conditions"),
         ({"buy": [[]], "play": []}, r"\[\] is not a list of a card and its conditions"),
         ({"buy": [[7]], "play": []}, "no card 7"),
-        ({"buy": [["Gold", 7]], "play": []}, "7 is no condition"),
+        ({"buy": [["Gold", 7]], "play": []}, "7 is not a condition"),
         ({"buy": [], "play": [None]}, "no card None"),
     ],
 )
-def test_a_strategy_that_makes_no_sense_is_refused_in_a_sentence(told, why):
+def test_a_strategy_that_makes_no_sense_is_refused_in_a_sentence(lists, why):
     with pytest.raises(GameError, match=why):
-        strategy(told)
+        strategy(lists)
 
 
 @pytest.mark.parametrize("contents", [b"\xff", b"{", b"[]", b"{}", b'{"strategies": [1]}'])
 def test_a_file_without_strategies_is_refused_in_a_sentence(tmp_path, contents):
     (tmp_path / "s.json").write_bytes(contents)
-    with pytest.raises(GameError, match=r"s\.json (is no JSON file|has no object 'strategies')"):
+    with pytest.raises(GameError, match=r"s\.json (is not a JSON file|has no object 'strategies')"):
         read_strategies(tmp_path / "s.json")
 
 
 def after(buy, play=(), **position):
     """What a strategy does in First Game at a position given by fields of the record."""
-    game = dataclasses.replace(GAME, players={"told": strategy({"buy": buy, "play": play})}).bind(
+    game = dataclasses.replace(GAME, players={"mine": strategy({"buy": buy, "play": play})}).bind(
         kingdom="first_game", first="0", auto_single="false"
     )
     batch = Batch(game, 1, seed=1)
@@ -179,7 +179,7 @@ def after(buy, play=(), **position):
     for name, value in position.items():
         batch.states[name][0] = value
     return game.action_text(
-        batch.states[0], int(game.players["told"](batch.states[0], 0, streams(1, "player", 1)[0]))
+        batch.states[0], int(game.players["mine"](batch.states[0], 0, streams(1, "player", 1)[0]))
     )
 
 

@@ -34,9 +34,9 @@ def random_game(index, game=GAME):
 def test_a_view_is_what_section_8_says(index):
     for s in random_game(index):
         for seat in range(2):
-            seen, told = look(s, seat), expected(s, seat)
-            wrong = np.argwhere(np.abs(seen - told) > 1e-6)
-            assert wrong.size == 0, [(*at, seen[*at], told[*at]) for at in wrong[:5].tolist()]
+            seen, wanted = look(s, seat), expected(s, seat)
+            wrong = np.argwhere(np.abs(seen - wanted) > 1e-6)
+            assert wrong.size == 0, [(*at, seen[*at], wanted[*at]) for at in wrong[:5].tolist()]
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +116,7 @@ def test_before_the_kingdom_is_drawn_no_card_is_there():
 
 
 def place(table, name):
-    """How a view tells a card's slot."""
+    """A card's slot as a view shows it."""
     return pytest.approx((table.slot(name) + 1) / 128)
 
 
@@ -158,8 +158,8 @@ def test_the_opponents_coins_in_hand_are_not_seen():
 def test_affordable_is_what_effective_coins_buy():
     table = Table("Gold, Silver").set_supply(Curse=0)  # 5 coins
     mine, theirs = look(table.s, 0), look(table.s, 1)
-    told = {name: mine[19, table.slot(name)] for name in ("Copper", "Duchy", "Gold", "Curse")}
-    assert told == {"Copper": 1, "Duchy": 1, "Gold": 0, "Curse": 0}
+    shown = {name: mine[19, table.slot(name)] for name in ("Copper", "Duchy", "Gold", "Curse")}
+    assert shown == {"Copper": 1, "Duchy": 1, "Gold": 0, "Curse": 0}
     assert theirs[19, table.slot("Copper")] == 1 and theirs[19, table.slot("Estate")] == 0
 
 
@@ -358,11 +358,11 @@ def test_points_and_shares_of_what_is_owned():
 
 
 @pytest.mark.parametrize(
-    "provinces, duchy, estate, curse, told", [(3, 8, 8, 8, 3), (8, 0, 2, 1, 3)]
+    "provinces, duchy, estate, curse, gains", [(3, 8, 8, 8, 3), (8, 0, 2, 1, 3)]
 )
-def test_the_fewest_gains_to_the_end(provinces, duchy, estate, curse, told):
+def test_the_fewest_gains_to_the_end(provinces, duchy, estate, curse, gains):
     table = Table().set_supply(Province=provinces, Duchy=duchy, Estate=estate, Curse=curse)
-    assert look(table.s, 0)[118, 4] == pytest.approx(told / 20)
+    assert look(table.s, 0)[118, 4] == pytest.approx(gains / 20)
 
 
 def test_the_supply():
@@ -473,7 +473,7 @@ ANSWERS = {1: 4, 10: 4, 2: 5, 9: 5, 3: 3, 5: 6, 6: 6, 11: 6, 7: 8, 8: 7}
 
 
 def entry_of(s, action):
-    """An action as the history of its seat tells it, without the mark that there is one."""
+    """An action as it is in the history of its seat, without the mark that there is one."""
     family, card = divmod(action, 512)
     slot, source, paid, kind = 0, 0, 0, 1
     if s.depth:
@@ -495,10 +495,10 @@ def test_the_history_has_the_latest_eight_actions_of_a_seat():
             game.roll(s, rng)
             continue
         for seat in range(2):
-            told = np.zeros((8, 6))
+            history = np.zeros((8, 6))
             for i, entry in enumerate(taken[seat][:-9:-1]):
-                told[i] = *entry, 1
-            assert look(s, seat)[272:280, :6] == pytest.approx(told, abs=1e-6)
+                history[i] = *entry, 1
+            assert look(s, seat)[272:280, :6] == pytest.approx(history, abs=1e-6)
         legal = game.legal(s)
         action = legal[int(chance.below(rng, len(legal)))]
         taken[game.turn(s)].append(entry_of(s, action))

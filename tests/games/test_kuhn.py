@@ -132,15 +132,15 @@ def best_response(seat, strategy):
 def best(weighted, seat, strategy):
     """All states look the same to `seat`; a weight is how probable chance and the other made it."""
     s = weighted[0][0]
-    assert len({int(GAME.known(each, seat)) for each, _ in weighted}) == 1
+    assert len({int(GAME.known(state, seat)) for state, _ in weighted}) == 1
     if GAME.turn(s) == OVER:
-        return sum(weight * int(GAME.scores(each)[seat]) for each, weight in weighted)
+        return sum(weight * int(GAME.scores(state)[seat]) for state, weight in weighted)
     branches = []
     for move in (kuhn.PASS, kuhn.BET):
-        moved = [(after(each, move), weight) for each, weight in weighted]
+        moved = [(after(state, move), weight) for state, weight in weighted]
         if GAME.turn(s) != seat:
             bets = [
-                Fraction(strategy[int(each.card[1 - seat]), bets_of(s)]) for each, _ in weighted
+                Fraction(strategy[int(state.card[1 - seat]), bets_of(s)]) for state, _ in weighted
             ]
             chances = bets if move == kuhn.BET else [1 - bet for bet in bets]
             moved = [(s, w * p) for (s, w), p in zip(moved, chances, strict=True)]
@@ -217,15 +217,15 @@ def test_a_redeal_gives_the_other_seat_either_of_the_other_cards():
         assert met == texts
 
 
-@pytest.mark.parametrize("told", ["", "kk", "k", "xq", "-q", "kq bpb", "kq ppp", "k- p", "-- b"])
-def test_a_text_that_is_no_position_is_refused(told):
-    with pytest.raises(NotationError, match=told or "''"):
-        GAME.read(told)
+@pytest.mark.parametrize("text", ["", "kk", "k", "xq", "-q", "kq bpb", "kq ppp", "k- p", "-- b"])
+def test_a_text_that_is_no_position_is_refused(text):
+    with pytest.raises(NotationError, match=text or "''"):
+        GAME.read(text)
 
 
-@pytest.mark.parametrize(("told", "action"), [("pass", 0), (" BET ", 1), ("b e t", 1)])
-def test_actions_are_read_in_any_case_and_with_blanks(told, action):
-    assert GAME.read_action(dealt((0, 1)), told) == action
+@pytest.mark.parametrize(("typed", "action"), [("pass", 0), (" BET ", 1), ("b e t", 1)])
+def test_actions_are_read_in_any_case_and_with_blanks(typed, action):
+    assert GAME.read_action(dealt((0, 1)), typed) == action
 
 
 def test_an_unknown_action_is_answered_with_the_choices():

@@ -85,8 +85,8 @@ def test_the_published_networks_take_views_of_our_sizes(models):
         d1, d2, variant = re.fullmatch(r"model_(\d)(\d)_(\w+)", file.stem).groups()
         game = FIVES.bind(dice=(int(d1), int(d2)), variant=variant)
         inputs = {
-            each.name: [d.dim_value for d in each.type.tensor_type.shape.dim]
-            for each in onnx.load(file).graph.input
+            field.name: [d.dim_value for d in field.type.tensor_type.shape.dim]
+            for field in onnx.load(file).graph.input
         }
         assert inputs == {name: list(game.view[name].shape) for name in ("priv", "pub")}, file.name
 
@@ -418,11 +418,11 @@ def test_a_die_is_news_for_the_seat_that_rolls_it_alone():
     game = FIVES.bind(dice=(1, 1))
     s = game.fresh()
     for seat in range(2):
-        assert [game.news(s, each, 4) for each in range(2)] == [
-            "rolls 5" if each == seat else "" for each in range(2)
+        assert [game.news(s, hearer, 4) for hearer in range(2)] == [
+            "rolls 5" if hearer == seat else "" for hearer in range(2)
         ]
         game.play(s, 4)
-    assert {game.news(s, each, 4) for each in range(2)} == {"1x5"}
+    assert {game.news(s, hearer, 4) for hearer in range(2)} == {"1x5"}
 
 
 @every_round

@@ -107,12 +107,12 @@ def test_support_counts_the_rolls_that_make_a_bid_good(options):
         s = liars_dice.position(game, hands)
         for seat in range(2):
             rolls = list(product(range(1, o.sides + 1), repeat=o.dice[1 - seat]))
-            assert liars_dice.all_rolls(s, seat) == len(rolls)
+            assert liars_dice.players.all_rolls(s, seat) == len(rolls)
             for bid in range(o.bids):
                 count, face = bid // o.sides + 1, bid % o.sides + 1
                 own = matches_by_the_book(o, hands[seat], face)
                 good = sum(own + matches_by_the_book(o, list(r), face) >= count for r in rolls)
-                assert liars_dice.support(s, seat, bid) == good, (hands, seat, bid)
+                assert liars_dice.players.support(s, seat, bid) == good, (hands, seat, bid)
 
 
 def test_the_threshold_player_opens_low_when_nothing_is_likely():
@@ -348,10 +348,10 @@ def test_an_unfinished_round_has_no_winner(history):
 def vector(name, history=(), changes=()):
     """`priv` of seat 0 or `pub` of a position of the default game, with some entries changed."""
     s = liars_dice.position(FIVES, [A, B], history)
-    made = halves(FIVES, s, 0)[name == "pub"].copy()
+    vector = halves(FIVES, s, 0)[name == "pub"].copy()
     for place, value in dict(changes).items():
-        made[place] = value
-    return made
+        vector[place] = value
+    return vector
 
 
 DECODE = {"priv": liars_dice.decode_private, "pub": liars_dice.decode_public}

@@ -31,10 +31,10 @@ def search(states, *, simulations=32, seed=1, net_seed=0, root="puct"):
 
 
 def array(*states):
-    made = np.zeros(len(states), GAME.state)
+    array = np.zeros(len(states), GAME.state)
     for i, s in enumerate(states):
-        made[i] = s
-    return made
+        array[i] = s
+    return array
 
 
 def wandered(size, plies):
@@ -152,6 +152,6 @@ def test_what_is_hidden_does_not_move_the_search(root):
     others = Batch.of(GAME, states.copy(), streams(4, "table", len(states)))
     others.redeal(others.turns(), streams(4, "player", len(states)))
     assert (others.states != states).sum() > 8  # something was hidden
-    ours, theirs = (search(each, root=root) for each in (states, others.states))
+    ours, theirs = (search(tables, root=root) for tables in (states, others.states))
     assert ours.visits.tobytes() == theirs.visits.tobytes()
     assert ours.best.tobytes() == theirs.best.tobytes()

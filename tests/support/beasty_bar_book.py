@@ -1,6 +1,6 @@
 """The rules of Beasty Bar once more, for the tests: plain Python over lists of names.
 
-Functions named `..._by_the_book` are written from the text of the rules. A card is told as "lion0",
+Functions named `..._by_the_book` are written from the text of the rules. A card is written "lion0",
 a queue as "lion0 seal1", gate first.
 """
 
@@ -230,13 +230,13 @@ def view_by_the_book(s, seat, seats, turns):
     """Section 6, and with more than two seats the same parts with more rows."""
 
     def rows(cards, slots):
-        made = np.zeros((slots, 17))
-        made[:, 1], made[:, 16] = 0.5, np.arange(slots) / (slots - 1)
+        rows = np.zeros((slots, 17))
+        rows[:, 1], rows[:, 16] = 0.5, np.arange(slots) / (slots - 1)
         for i, card in enumerate(cards):
-            made[i, :2] = 1, owner(card) == seat
-            made[i, 2 + ALPHABETICAL[kind(card)]] = 1
-            made[i, 14:16] = STRENGTH[kind(card)] / 12, POINTS[kind(card)] / 4
-        return made
+            rows[i, :2] = 1, owner(card) == seat
+            rows[i, 2 + ALPHABETICAL[kind(card)]] = 1
+            rows[i, 14:16] = STRENGTH[kind(card)] / 12, POINTS[kind(card)] / 4
+        return rows
 
     order = [(seat + k) % seats for k in range(seats)]
     piles, hands = ([len(z[who]) for who in order] for z in (s["piles"], s["hands"]))
@@ -289,8 +289,8 @@ def position(game, queue="", hand="", seat=0, bar="", thats_it=""):
     s = game.fresh()
     s.queue, s.draws, s.seat = line(queue.split()), NOBODY, seat
     s.hand[seat] = line(f"{card}{seat}" for card in hand.split())
-    for zone, told in ((s.bar, bar), (s.thats_it, thats_it)):
-        for i, card in enumerate(told.split()):
+    for zone, words in ((s.bar, bar), (s.thats_it, thats_it)):
+        for i, card in enumerate(words.split()):
             zone[i] = number(card)
     s.entered, s.thrown = len(bar.split()), len(thats_it.split())
     return s

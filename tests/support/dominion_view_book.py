@@ -84,17 +84,17 @@ def _features(card):
     """Section 10, by index."""
     tags, action = card.tags.split(), card.has(ACTION)
     pile = 12 if card.id < 3 else 8 if card.has(VICTORY) else 10
-    told = {0: card.cost / 10, 3: card.coins / 5 * card.has(TREASURE), 4: card.vp / 10, 5: 1}
-    told |= {6: card.id > 6, 7: pile / 12, 20: card.actions / 5, 21: card.cards / 5}
-    told |= {8 + i: card.has(1 << i) for i in range(6)}
-    told |= {22: card.buys / 3, 23: card.coins / 5, 34: "D" in tags, 38: "R" in tags}
-    told |= {28: "u" in tags, 32: "s" in tags, 33: "o" in tags, 39: "K" in tags, 45: "m" in tags}
-    told |= {35: bool({"T", "T!"} & {*tags}), 36: bool({"G", "G!"} & {*tags}), 46: "T" in tags}
-    told |= {37: "W" in tags or card.cards > 0, 40: action and card.actions == 0}
-    told |= {41: card.cards > 0 and card.actions > 0, 42: card.actions > 1, 43: card.cards > 2}
-    told |= {44: "a" in tags or (told[40] and card.cards > 1)}
-    told |= {47: card.buys > 0 or "G" in tags or "v" in tags}
-    return [float(told.get(i, 0)) for i in range(48)]
+    numbers = {0: card.cost / 10, 3: card.coins / 5 * card.has(TREASURE), 4: card.vp / 10, 5: 1}
+    numbers |= {6: card.id > 6, 7: pile / 12, 20: card.actions / 5, 21: card.cards / 5}
+    numbers |= {8 + i: card.has(1 << i) for i in range(6)}
+    numbers |= {22: card.buys / 3, 23: card.coins / 5, 34: "D" in tags, 38: "R" in tags}
+    numbers |= {28: "u" in tags, 32: "s" in tags, 33: "o" in tags, 39: "K" in tags, 45: "m" in tags}
+    numbers |= {35: bool({"T", "T!"} & {*tags}), 36: bool({"G", "G!"} & {*tags}), 46: "T" in tags}
+    numbers |= {37: "W" in tags or card.cards > 0, 40: action and card.actions == 0}
+    numbers |= {41: card.cards > 0 and card.actions > 0, 42: card.actions > 1, 43: card.cards > 2}
+    numbers |= {44: "a" in tags or (numbers[40] and card.cards > 1)}
+    numbers |= {47: card.buys > 0 or "G" in tags or "v" in tags}
+    return [float(numbers.get(i, 0)) for i in range(48)]
 
 
 def _table(view, cards, s, me):

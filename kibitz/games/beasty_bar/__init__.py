@@ -4,11 +4,11 @@ Two to four seats own the same twelve animals each and hold four of them. In tur
 to the back of the queue, where it does its trick. Then the hippos, crocodiles and giraffes that
 were there before act once more, gate first. If five are in the queue now, the two at the gate enter
 the bar and the last one is thrown out: THAT'S IT. The seat draws a card while its pile lasts. When
-all cards are played, whoever has the most points in the bar wins.
+all cards are played, the seat with the most points in the bar wins.
 
     12  lion       2  sends all monkeys away and takes the gate; a second lion is sent away itself
-    11  hippo      2  pushes past everybody weaker; recurs
-    10  crocodile  3  eats everybody weaker on its way ahead; recurs
+    11  hippo      2  pushes past all weaker animals; recurs
+    10  crocodile  3  eats all weaker animals on its way ahead; recurs
      9  snake      2  sorts the queue, strongest at the gate
      8  giraffe    3  steps past one weaker animal; recurs
      7  zebra      4  does nothing, and no hippo or crocodile gets past it
@@ -57,7 +57,7 @@ def shape(options: BeastyBarOptions) -> Shape:
         num_outcomes=12,
         state=state(options.players),
         view=view(options.players),
-        max_legal=32,  # of which 15, 19 and 21 can be needed with two, three and four seats
+        max_legal=32,  # two, three and four seats need 15, 19 and 21 of them
     )
 
 

@@ -1,8 +1,8 @@
 """The twelve animals, and lines and sets of them as numbers.
 
 A species is numbered by its strength. A card is 16 * owner + species. A line of cards (the queue, a
-hand, those who leave in a turn) is one number with a byte a card: the first card lowest, 0 behind
-the last. A pile has no order, so it is a set of species: bit k for the species k.
+hand, the animals that leave in a turn) is one number with a byte per card: the first card lowest, 0
+behind the last. A pile has no order, so it is a set of species: bit k for the species k.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SPECIES = NAMES.split()
 POINTS = (0, 4, 4, 4, 3, 3, 2, 4, 3, 2, 3, 2, 2)
 ALPHABETICAL = [0, *(sorted(SPECIES[1:]).index(name) for name in SPECIES[1:])]
 
-# Tables for compiled code are numbers, four bits an entry.
+# Tables for compiled code are numbers, four bits per entry.
 POINTS_TABLE = sum(points << 4 * species for species, points in enumerate(POINTS))
 ALPHABETICAL_TABLE = sum(place << 4 * species for species, place in enumerate(ALPHABETICAL))
 
@@ -67,14 +67,14 @@ def joined(line, more):
 
 @rule
 def without(line, i):
-    """A line after index i has left and those behind have closed up."""
+    """A line after the card at index i has left and those behind have closed up."""
     ahead = (1 << 8 * i) - 1
     return line & ahead | line >> 8 & ~ahead
 
 
 @rule
 def moved(line, i, to):
-    """A line after index i has moved ahead to the index `to`."""
+    """A line after the card at index i has moved ahead to the index `to`."""
     rest, ahead = without(line, i), (1 << 8 * to) - 1
     return rest & ahead | at(line, i) << 8 * to | (rest & ~ahead) << 8
 
@@ -93,7 +93,7 @@ def place(line, card):
 
 @rule
 def count(members):
-    """How many are in a set. The compiler knows this loop: it is one instruction."""
+    """How many members a set has. The compiler turns this loop into one instruction."""
     n = 0
     while members:
         members &= members - 1
@@ -109,7 +109,7 @@ def lowest(members):
 
 @rule
 def drawn(pile, rng):
-    """A species from a pile, each as likely as any other."""
+    """A species from a pile, all equally likely."""
     for _ in range(below(rng, count(pile))):
         pile &= pile - 1
     return lowest(pile)

@@ -1,4 +1,4 @@
-"""Which positions of Beasty Bar there are: what `flaw` finds wrong with others."""
+"""Which positions of Beasty Bar are possible, and what is wrong with the others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def flaw(s, fresh):
 
 @rule
 def zones_are_flawed(s):
-    """Lines are numbers, a byte for a card; lists end with zeros."""
+    """Lines are numbers with a byte per card; lists end with zeros."""
     if line_is_flawed(int(s.queue), FULL_QUEUE - 1):
         return True
     for seat in range(s.hand.shape[0]):
@@ -55,33 +55,33 @@ def line_is_flawed(line, most):
 
 @rule
 def cards_are_flawed(s):
-    players, met = s.hand.shape[0], 0  # cards met so far, a bit each
+    players, found = s.hand.shape[0], 0  # cards found so far, a bit per card
     for seat in range(players):
         held = int(s.hand[seat])
         for i in range(HAND):
             if at(held, i) and owner(at(held, i)) != seat:
                 return True
-            met = with_card(met, at(held, i), players)
+            found = with_card(found, at(held, i), players)
         for kind in range(1, 13):
             if int(s.pile[seat]) >> kind & 1:
-                met = with_card(met, 16 * seat + kind, players)
+                found = with_card(found, 16 * seat + kind, players)
     for i in range(FULL_QUEUE):
-        met = with_card(met, at(int(s.queue), i), players)
+        found = with_card(found, at(int(s.queue), i), players)
     for i in range(s.bar.shape[0]):
-        met = with_card(met, int(s.bar[i]), players)
-        met = with_card(met, int(s.thats_it[i]), players)
-    return met != (1 << 12 * players) - 1
+        found = with_card(found, int(s.bar[i]), players)
+        found = with_card(found, int(s.thats_it[i]), players)
+    return found != (1 << 12 * players) - 1
 
 
 @rule
-def with_card(met, card, players):
-    """A set of cards with one more; -1 from then on if it is no card, or is met twice."""
-    if met < 0 or card == 0:
-        return met
+def with_card(found, card, players):
+    """A set of cards with one more; -1 from then on if it is not a card, or in the set already."""
+    if found < 0 or card == 0:
+        return found
     if card < 0 or owner(card) >= players or not 1 <= species(card) <= 12:
         return -1
     bit = 1 << 12 * owner(card) + species(card) - 1
-    return -1 if met & bit else met | bit
+    return -1 if found & bit else found | bit
 
 
 @rule

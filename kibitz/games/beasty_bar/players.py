@@ -1,4 +1,4 @@
-"""Players of Beasty Bar that need no learning. They look at their own hand only."""
+"""Players of Beasty Bar that need no learning. They look at no hand but their own."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from .cards import FULL_QUEUE, at, drawn, joined, length, owner, points, without
 from .rules import WAYS, actions, after_turn, left, list_actions
 from .view import dealt_anew
 
-PLAYOUTS = 16  # of `outcome`, for each action
+PLAYOUTS = 16  # of `outcome`, per action
 
 room_for_seats = room(np.int64, lambda game: game.seats)
 
 
 @rule
-def worth(line, seat, players):
+def lead(line, seat, players):
     """Points of a seat in a line of cards less the mean of the others', times players - 1."""
     total = 0
     while line:
@@ -28,14 +28,14 @@ def worth(line, seat, players):
 
 @rule
 def greedy(s, seat, rng):
-    """One turn ahead: the best margin in the bar, then the worst in THAT'S IT, then any."""
+    """Looks one turn ahead: best margin in the bar, then worst in THAT'S IT, then at random."""
     legal = room_for_actions(s)
     players, hand, queue = s.hand.shape[0], int(s.hand[seat]), int(s.queue)
     best, most, equals = 0, 0, 0
     for i in range(actions(s, legal)):
         slot, way = int(legal[i]) // WAYS, int(legal[i]) % WAYS
         _, entered, gone = after_turn(queue, at(hand, slot), way, int(s.recurring))
-        gain = 1000 * worth(entered, seat, players) - worth(gone, seat, players)
+        gain = 1000 * lead(entered, seat, players) - lead(gone, seat, players)
         if equals == 0 or gain > most:
             best, most, equals = int(legal[i]), gain, 1
         elif gain == most:
@@ -47,7 +47,7 @@ def greedy(s, seat, rng):
 
 @rule
 def outcome(s, seat, rng):
-    """Each action is tried in 16 deals that could be true, with random play; the best margin."""
+    """Tries every action in 16 possible deals with random play, and takes the best margin."""
     legal = room_for_actions(s)
     best, most = 0, 0
     for i in range(actions(s, legal)):
@@ -61,24 +61,24 @@ def outcome(s, seat, rng):
 
 @rule
 def played_out(s, seat, action, rng):
-    """What an action and random play after it are worth to a seat, in one deal that could be true.
+    """The margin that a seat gains by an action and random play after it, in one possible deal.
 
     The rest of the game is played on a few numbers; the state stays as it is.
     """
     legal, hands, piles = room_for_actions(s), room_for_seats(s), room_for_seats(s)
     players, queue = s.hand.shape[0], int(s.queue)
-    for each in range(players):
-        hands[each], piles[each] = int(s.hand[each]), int(s.pile[each])
-        if each != seat:
-            hands[each], piles[each] = dealt_anew(s, each, rng)
+    for who in range(players):
+        hands[who], piles[who] = int(s.hand[who]), int(s.pile[who])
+        if who != seat:
+            hands[who], piles[who] = dealt_anew(s, who, rng)
     who, remaining, gain = seat, left(s), 0
     while True:
         slot, way = action // WAYS, action % WAYS
         hand, pile = hands[who], piles[who]
         queue, entered, gone = after_turn(queue, at(hand, slot), way, int(s.recurring))
-        gain += worth(entered, seat, players)
+        gain += lead(entered, seat, players)
         remaining -= length(entered) + length(gone)
-        if remaining < FULL_QUEUE:  # nobody can enter any more
+        if remaining < FULL_QUEUE:  # nobody else can enter the bar
             return gain
         hand = without(hand, slot)
         if pile:

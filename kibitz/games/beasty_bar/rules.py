@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ...game import CHANCE, OVER, OptionError, Options, record, rule
+from ...records import RecordType
 from .cards import (
     CHAMELEON,
     CROCODILE,
@@ -40,14 +41,14 @@ from .cards import (
 )
 
 RECURRING = 1 << HIPPO | 1 << CROCODILE | 1 << GIRAFFE
-NEEDY = 1 << PARROT | 1 << CHAMELEON  # nobody in the queue, nothing to do
+NEEDY = 1 << PARROT | 1 << CHAMELEON  # these do nothing if the queue is empty
 
-# A slot of the hand has 31 ways to be played: without parameters, with one, or with two.
-# () is way 0, (f,) is 1 + 6 f, (f, g) is 2 + 6 f + g; they are places in the queue or distances.
+# The card in a slot of the hand can be played in 31 ways: without parameters, with one or with two.
+# () is way 0, (f,) is 1 + 6 f, (f, g) is 2 + 6 f + g; f and g are places in the queue or distances.
 WAYS = 1 + FULL_QUEUE * (1 + FULL_QUEUE)
 ONE_PARAMETER = sum(1 << 1 + 6 * f for f in range(FULL_QUEUE))  # all (f,), as a set of ways
 
-POINTS_COUNT, ANIMALS_COUNT = range(2)  # these are in the order of the options below
+POINTS_COUNT, ANIMALS_COUNT = range(2)  # this and the next lines: in the order of the options below
 TIE_IS_A_DRAW, TIE_TO_THE_WEAK, TIE_BY_POINTS = range(3)
 ALLOW, FORBID = range(2)
 ONCE, MOVING_INDEX = range(2)
@@ -55,23 +56,23 @@ ONCE, MOVING_INDEX = range(2)
 
 @dataclass(frozen=True)
 class BeastyBarOptions(Options):
-    """How many play, and where editions of the rules differ."""
+    """How many play, and the rules in which editions differ."""
 
     players: int = 2
     """Seats at the table, 2 to 4."""
     start: int = 0
     """The seat that begins."""
     scoring: Literal["points", "animals"] = "points"
-    """What counts in the bar: the points on the cards, or one for each animal."""
+    """What counts in the bar: the points on the cards, or one point per animal."""
     tie: Literal["draw", "low_strength", "points"] = "draw"
-    """Who wins at equal scores: nobody, the weaker company in the bar, or the points on it."""
+    """Who wins at equal scores: nobody, the weaker animals in the bar, or the more points there."""
     empty_plays: Literal["allow", "forbid"] = "allow"
     """Whether a parrot may be played with nobody to chase, or a chameleon with nobody to copy."""
     recurring: Literal["once", "moving_index"] = "once"
-    """How hippos, crocodiles and giraffes act again: once a turn each, or by a moving index, as in
-    the engine of the published network, where a giraffe passed by a hippo may act twice."""
+    """How hippos, crocodiles and giraffes act again: each once per turn, or by a moving index as in
+    the engine of the published network, where a giraffe that a hippo passes may act twice."""
     early_stop: bool = False
-    """Whether the game ends as soon as nobody can enter the bar any more."""
+    """Whether the game ends as soon as nobody else can enter the bar."""
 
     def check(self) -> None:
         if not 2 <= self.players <= 4:
@@ -82,7 +83,7 @@ class BeastyBarOptions(Options):
             raise OptionError("tie=points is for scoring=animals: equal points decide nothing")
 
 
-def state(players: int) -> np.dtype[Any]:
+def state(players: int) -> RecordType:
     return record(
         "beasty_bar",
         ("queue", np.int64),  # a line, from the gate
@@ -103,12 +104,12 @@ def state(players: int) -> np.dtype[Any]:
     )
 
 
-# The animals: what each does at its index in the queue, and who leaves ----------------------------
+# The animals: what they do at their index in the queue, and who leaves ----------------------------
 
 
 @rule
 def stop(queue, i, strength):
-    """Where a hippo or crocodile gets to: behind a zebra, or behind somebody as strong."""
+    """The index that a hippo or crocodile gets to: behind a zebra or an animal as strong."""
     while i > 0:
         ahead = species(at(queue, i - 1))
         if ahead >= strength or ahead == ZEBRA:
@@ -178,7 +179,7 @@ def monkey(queue, me):
     for i in range(me):
         card = at(queue, i)
         if species(card) == MONKEY:
-            gang = gang << 8 | card  # whoever came last stands first
+            gang = gang << 8 | card  # the last to come stands first
         elif species(card) == HIPPO or species(card) == CROCODILE:
             gone = joined(gone, card)
         else:
@@ -212,9 +213,9 @@ def skunk(queue, me):
 
 @rule
 def act(queue, me, role, choice):
-    """The card at the back does what `role` does: the queue, and who left it, in order.
+    """The queue, and who left it in order, after the card at the back has done what `role` does.
 
-    choice: the kangaroo's distance or the parrot's victim; below 0 where nobody is ahead.
+    choice: the kangaroo's distance or the parrot's victim; below 0 if nobody is ahead.
     """
     gone = 0
     if role == LION:
@@ -255,7 +256,7 @@ def act_again(queue, i):
 
 @rule
 def recur_once(queue, played):
-    """Those who were there before act again. Who that is, is settled before the first one moves."""
+    """Animals that were there before act again. Which ones is fixed before the first one moves."""
     again, gone = 0, 0
     for i in range(FULL_QUEUE):
         card = at(queue, i)
@@ -272,7 +273,7 @@ def recur_once(queue, played):
 
 @rule
 def recur_by_index(queue, played):
-    """An index goes along the queue and whoever it meets acts, a played giraffe excepted."""
+    """An index moves along the queue; animals that it meets act, except a giraffe just played."""
     i, gone = 0, 0
     while i < length(queue):
         card = at(queue, i)
@@ -286,7 +287,7 @@ def recur_by_index(queue, played):
 
 @rule
 def after_turn(queue, card, way, recurring):
-    """A card is played: the queue, who enters the bar, and who goes to THAT'S IT, in order."""
+    """After a card is played: the queue, who enters the bar, who goes to THAT'S IT, in order."""
     me, role, choice = length(queue), species(card), (way - 1) // 6
     if role == CHAMELEON:
         role = species(at(queue, choice)) if way > 0 else ZEBRA  # nobody to copy: it just joins
@@ -328,9 +329,9 @@ def ways_to_play(card, queue, forbid):
 
 @rule
 def list_actions(hand, queue, forbid, out):
-    """Every way to play every card of a hand, ascending: what `actions` promises."""
+    """Every way to play every card of a hand, in ascending order, as `actions` promises."""
     n = 0
-    for strict in range(forbid, -1, -1):  # if nothing is left by the strict rule, it does not hold
+    for strict in range(forbid, -1, -1):  # if the strict rule leaves nothing, it is waived
         for slot in range(length(hand) if n == 0 else 0):
             ways = ways_to_play(at(hand, slot), queue, strict)
             while ways:
@@ -390,7 +391,7 @@ def roll(s, rng):
 
 @rule
 def draw(s, outcome):
-    """Whoever draws gets the species after this number. The deal is four draws for each seat."""
+    """The seat that draws gets the species outcome + 1. The deal is four draws per seat."""
     seat = int(s.draws)
     s.pile[seat] = int(s.pile[seat]) & ~(2 << outcome)
     s.hand[seat] = joined(int(s.hand[seat]), 16 * seat + outcome + 1)
@@ -440,7 +441,7 @@ def points_of(s, seat):
 
 @rule
 def standing(s, seat):
-    """What seats are compared by: the score and, in the last two digits, what breaks a tie."""
+    """The number that ranks seats: the score and, in the last two digits, the tie-break."""
     animals, strength = 0, 0
     for i in range(s.entered):
         card = int(s.bar[i])
@@ -466,7 +467,7 @@ def score(s, out):
 
 @rule
 def margin(s, out):
-    """Own points less the mean of the others', out of the 36 that everybody has."""
+    """Own points less the mean of the others', divided by the 36 points of a set of cards."""
     players, total = s.hand.shape[0], 0
     for seat in range(players):
         total += points_of(s, seat)

@@ -1,4 +1,4 @@
-"""How Beasty Bar is told: positions, actions, and the table as a seat sees it."""
+"""Beasty Bar in words: positions, actions, and the table as a seat sees it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def text(s):
     hands = ([SPECIES[card & 15] for card in cards_of(hand)] for hand in s.hand)
     piles = ([kind for k, kind in enumerate(SPECIES) if int(pile) >> k & 1] for pile in s.pile)
     zones = [_listed(map(name, zone)) for zone in table]
-    zones += [" / ".join(map(_listed, each)) for each in (hands, piles)]
+    zones += [" / ".join(map(_listed, by_seat)) for by_seat in (hands, piles)]
     return " | ".join(f"{zone}: {cards}" for zone, cards in zip(ZONES, zones, strict=True))
 
 
@@ -45,16 +45,21 @@ def _listed(words):
     return ",".join(words) or "-"
 
 
-def parse(s, told):
-    parts = re.fullmatch("[|]".join(f"{zone}:(.*)" for zone in ZONES), squeezed(told))
+def parse(s, notation):
+    parts = re.fullmatch("[|]".join(f"{zone}:(.*)" for zone in ZONES), squeezed(notation))
     if not parts:
-        raise NotationError(f"{told!r} is not like '{LIKE}'")
-    queue, bar, thats_it = ([_card(told, w) for w in _words(part)] for part in parts.groups()[:3])
-    hands, piles = (
-        [[_card(told, f"{w}{seat}") for w in _words(one)] for seat, one in enumerate(p.split("/"))]
-        for p in parts.groups()[3:]
+        raise NotationError(f"{notation!r} is not like '{LIKE}'")
+    queue, bar, thats_it = (
+        [_card(notation, word) for word in _words(zone)] for zone in parts.groups()[:3]
     )
-    _check_cards(s, told, [queue, bar, thats_it, *hands, *piles], hands, piles)
+    hands, piles = (
+        [
+            [_card(notation, f"{word}{seat}") for word in _words(cards)]
+            for seat, cards in enumerate(zone.split("/"))
+        ]
+        for zone in parts.groups()[3:]
+    )
+    _check_cards(s, notation, [queue, bar, thats_it, *hands, *piles], hands, piles)
     s.queue = line_of(queue)
     for seat, (hand, pile) in enumerate(zip(hands, piles, strict=True)):
         s.hand[seat] = line_of(hand)
@@ -64,7 +69,7 @@ def parse(s, told):
             zone[i] = card
     s.entered, s.thrown = len(bar), len(thats_it)
     s.turns = len(queue) + len(bar) + len(thats_it)
-    s.draws = _who_draws(s, told, [len(hand) for hand in hands], [len(pile) for pile in piles])
+    s.draws = _who_draws(s, notation, [len(hand) for hand in hands], [len(pile) for pile in piles])
     s.seat = (int(s.seat) + int(s.turns)) % len(hands)
 
 
@@ -72,29 +77,29 @@ def _words(part):
     return [] if part == "-" else part.split(",")
 
 
-def _card(told, word):
+def _card(notation, word):
     found = re.fullmatch(r"([a-z]+)(\d)", word)
     if not found or found[1] not in SPECIES:
-        raise NotationError(f"{told!r}: {word!r} is not a card such as lion0")
+        raise NotationError(f"{notation!r}: {word!r} is not a card such as lion0")
     return 16 * int(found[2]) + SPECIES.index(found[1])
 
 
-def _check_cards(s, told, zones, hands, piles):
+def _check_cards(s, notation, zones, hands, piles):
     """Every seat has its twelve cards, each in one place."""
     players = len(s.hand)
     if not len(hands) == len(piles) == players:
-        raise NotationError(f"{told!r}: {players} seats have {players} hands and {players} piles")
+        raise NotationError(f"{notation!r}: every one of {players} seats has a hand and a pile")
     found = Counter(card for zone in zones for card in zone)
     for card in (16 * seat + k for seat in range(players) for k in range(1, 13)):
         if found.pop(card, 0) != 1:
-            raise NotationError(f"{told!r}: {name(card)} should be in one place")
+            raise NotationError(f"{notation!r}: {name(card)} should be in one place")
     if found:
-        raise NotationError(f"{told!r}: there is no {name(min(found))} with {players} seats")
+        raise NotationError(f"{notation!r}: there is no {name(min(found))} with {players} seats")
     if len(zones[0]) == FULL_QUEUE:
-        raise NotationError(f"{told!r}: when five are in the queue two of them enter the bar")
+        raise NotationError(f"{notation!r}: when five are in the queue two of them enter the bar")
 
 
-def _who_draws(s, told, held, piled):
+def _who_draws(s, notation, held, piled):
     """The seat that is short of a card or, during the deal, of several; NOBODY if none is."""
     players, turns, draws = len(held), int(s.turns), NOBODY
     due = [min(HAND, h + p) for h, p in zip(held, piled, strict=True)]
@@ -107,13 +112,15 @@ def _who_draws(s, told, held, piled):
     for seat in range(players):
         had = (turns + players - 1 - (seat - int(s.seat)) % players) // players
         if held[seat] + piled[seat] != 12 - had:
-            raise NotationError(f"{told!r}: of {turns} turns seat {seat} has had {had}")
+            raise NotationError(f"{notation!r}: of {turns} turns seat {seat} has had {had}")
         if held[seat] != due[seat]:
-            raise NotationError(f"{told!r}: seat {seat} holds {held[seat]} cards, not {due[seat]}")
+            raise NotationError(
+                f"{notation!r}: seat {seat} holds {held[seat]} cards, not {due[seat]}"
+            )
     return draws
 
 
-# What people read and say ------------------------------------------------------------------------
+# What people read and type -----------------------------------------------------------------------
 
 
 def seen(s, seat):
@@ -130,8 +137,8 @@ def seen(s, seat):
     first = max(seat, 0)
     for who in (*range(first, len(s.hand)), *range(first)):
         held, piled = len(cards_of(s.hand[who])), bin(int(s.pile[who])).count("1")
-        told = f"seat {who} (you)" if who == seat else f"seat {who}"
-        lines.append(f"{told}: {points_of(s, who)} points, {held} in hand, {piled} in the pile")
+        owner = f"seat {who} (you)" if who == seat else f"seat {who}"
+        lines.append(f"{owner}: {points_of(s, who)} points, {held} in hand, {piled} in the pile")
     return "\n".join(lines)
 
 
@@ -141,22 +148,22 @@ def action_text(s, action):
         return f"draws {SPECIES[action + 1]}"
     slot, way = divmod(action, WAYS)
     kind, queue = cards_of(s.hand[s.seat])[slot] & 15, cards_of(s.queue)
-    told = SPECIES[kind]
+    words = SPECIES[kind]
     if way == 0:
-        return told
+        return words
     choice, second = divmod(way - 1, 6)
     if kind == CHAMELEON:
-        told += f" as {name(queue[choice])}"
+        words += f" as {name(queue[choice])}"
         kind, choice = queue[choice] & 15, second - 1
     if kind == KANGAROO:
-        told += f" {choice}"
+        words += f" {choice}"
     elif kind == PARROT:
-        told += f" > {name(queue[choice])}"
-    return told
+        words += f" > {name(queue[choice])}"
+    return words
 
 
 def news(s, seat, move):
-    """What is played is for everybody; a card that is drawn is for the seat that draws it."""
+    """Everybody sees what is played; only the seat that draws a card sees it."""
     if turn(s) == CHANCE and s.draws != seat:
         return f"seat {s.draws} draws a card"
     return action_text(s, move)

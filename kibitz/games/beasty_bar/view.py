@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...chance import mix
 from ...game import layout, rule
+from ...records import RecordType
 from .cards import (
     ALPHABETICAL_TABLE,
     FULL_QUEUE,
@@ -27,21 +26,21 @@ from .rules import WAYS
 ODD = np.uint64(1)
 
 
-def view(players: int) -> np.dtype[Any]:
+def view(players: int) -> RecordType:
     """Two seats see 988 numbers; with more there are more rows of the same kinds.
 
     A row of 17 is a place for a card: whether there is one; its owner, 1 for the seat that looks, 0
     for any other, 0.5 without a card; the species, one-hot in alphabetical order; strength / 12;
-    points / 4; and the place itself from 0 to 1, which is told without a card too.
+    points / 4; and the place itself from 0 to 1, with or without a card.
     """
     return layout(
         ("queue", (FULL_QUEUE, 17)),  # from the gate
         ("bar", (12 * players, 17)),  # in order of arrival
         ("thats_it", (12 * players, 17)),  # likewise
         ("hand", (HAND, 17)),  # the seat's own, by slot
-        # The other hands, next seat first: whether the slot has a card, slot / 3, and nothing.
+        # The other hands, next seat first: whether the slot has a card, slot / 3, and 0.
         ("opponent", (HAND * (players - 1), 3)),
-        # Pile / 12 by seat and hand / 4 by seat, own first and then round the table; whether the
+        # By seat pile / 12, then by seat hand / 4, own first and then round the table; whether the
         # seat plays next; turns / 100; queue / 5.
         ("scalars", 2 * players + 3),
     )
@@ -49,7 +48,7 @@ def view(players: int) -> np.dtype[Any]:
 
 @rule
 def clear(rows):
-    """A zone without cards. Where none was shown before, a row is clear but for its place."""
+    """Empty a zone. A row that showed no card is empty already, except for its place."""
     step = 1 / (rows.shape[0] - 1)
     for i in range(rows.shape[0]):
         if rows[i, 0] != 0:
@@ -61,7 +60,7 @@ def clear(rows):
 
 @rule
 def show(rows, i, card, seat):
-    """A card in a row that was clear."""
+    """Show a card in an empty row."""
     rows[i, 0] = 1
     rows[i, 1] = 1 if owner(card) == seat else 0
     rows[i, 2 + (ALPHABETICAL_TABLE >> 4 * species(card) & 15)] = 1
@@ -88,7 +87,7 @@ def observe(s, seat, view):
 
 @rule
 def observe_sizes(s, seat, view):
-    """How many cards are where, as far as everybody sees."""
+    """The numbers of cards that everybody sees."""
     players = s.hand.shape[0]
     for k in range(players):
         who = (seat + k) % players
@@ -120,37 +119,37 @@ def dealt_anew(s, seat, rng):
 
 @rule
 def redeal(s, seat, rng):
-    """What is hidden is which of its cards another seat holds. The own pile is a set and stays."""
+    """Hidden is which of its cards another seat holds. The own pile is a set and stays."""
     for other in range(s.hand.shape[0]):
         if other != seat:
             s.hand[other], s.pile[other] = dealt_anew(s, other, rng)
 
 
 @rule
-def zone_told(told, cards, n):
-    """Add a zone to a hash: its cards in order of arrival, as the view shows them, ten a number."""
+def with_zone(hashed, cards, n):
+    """A hash with a zone added: its cards in order of arrival, ten per number."""
     packed = 0
     for i in range(n):
         packed = packed << 6 | int(cards[i])
         if i % 10 == 9 or i == n - 1:
-            told = mix(told, packed)
+            hashed = mix(hashed, packed)
             packed = 0
-    return told
+    return hashed
 
 
 @rule
 def known(s, seat):
-    """What other seats have left, and how much of it in hand, follows from this."""
-    piled = 0  # tells which cards were dealt and drawn: the order of seats is always the same
-    for each in range(s.pile.shape[0]):
-        piled += count(int(s.pile[each]))
+    """What other seats have left, and how many cards they hold, follows from this."""
+    piled = 0  # so many draws are left: the order of seats is fixed, so this says who has drawn
+    for who in range(s.pile.shape[0]):
+        piled += count(int(s.pile[who]))
     counts = (int(s.entered) << 6 | int(s.thrown)) << 6 | piled
-    told = mix(mix(seat, s.queue), counts << 32 | int(s.hand[seat]))
-    return zone_told(zone_told(told, s.bar, s.entered), s.thats_it, s.thrown) | ODD
+    hashed = mix(mix(seat, s.queue), counts << 32 | int(s.hand[seat]))
+    return with_zone(with_zone(hashed, s.bar, s.entered), s.thats_it, s.thrown) | ODD
 
 
 @rule
 def label(s, action):
-    """The species and how it is played. From which slot it comes is nobody's business."""
+    """The species and the way it is played. The slot that it comes from stays hidden."""
     card = at(int(s.hand[s.seat]), int(action) // WAYS)
     return WAYS * species(card) + int(action) % WAYS

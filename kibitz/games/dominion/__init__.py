@@ -3,21 +3,22 @@
 Two to six seats begin with seven Coppers and three Estates and draw five cards. In its Action
 phase a seat may play one Action card from hand, and more if cards give +Actions. In its Buy phase
 it plays Treasures, whose coins buy one card, and more with +Buys; bought and gained cards go to the
-discard pile. At Clean-up all cards of the turn are discarded and five are drawn; an empty deck is
-made anew of the discard pile. The game ends after a turn if no Province is left or three piles are
-empty (four with five or six seats). Most points win; at equal points fewer turns.
+discard pile. At Clean-up all cards of the turn are discarded and five are drawn; if the deck is
+empty, the discard pile is shuffled into a new one. The game ends after a turn if no Province is
+left or three piles are empty (four with five or six seats). Most points win; at equal points fewer
+turns.
 
     cost   0 Copper $1, Curse -1 point    3 Silver $2            6 Gold $3
            2 Estate 1 point               5 Duchy 3 points       8 Province 6 points
 
-Ten more piles are the kingdom, drawn by lot from the base set unless told otherwise. What they do
-is written on them; at a table, `rules` reads it out. What lies on the table is public: only hands,
-decks and cards that a seat looks at alone are secret.
+Ten more piles are the kingdom, drawn at random from the base set unless an option names it. What
+the cards do is written on them; at a table, `rules` shows it. What lies on the table is public:
+only hands, decks and cards that a seat looks at alone are secret.
 
 An action is 512 * family + card: play, buy, select from hand, gain, pick, name, reveal; the last
-family are words such as "end buys", "finish" and "yes". Every card of unknown place that is drawn
-is a chance move, and so are a kingdom and a first seat that are left to chance. The outcome is the
-id of the card, or the seat.
+family holds words such as "end buys", "finish" and "yes". Drawing a card whose place nobody knows
+is a chance move, and so is drawing a kingdom and a first seat. The outcome is the id of the card,
+or the seat.
 
 Source: Donald X. Vaccarino, "Dominion", second edition, Rio Grande Games 2016.
 """
@@ -44,7 +45,7 @@ def shape(options: DominionOptions) -> Shape:
         num_outcomes=IDS,
         state=state(options.players),
         view=view(options.players),
-        # Most can be done in the Buy phase: buy any card, play any Treasure or all, or end it.
+        # The Buy phase has the most: buy any card, play any Treasure or all, or end the phase.
         max_legal=SLOTS + TREASURES + 2,
     )
 

@@ -1,16 +1,17 @@
-"""The base set, second edition: 33 cards, each a row, with a rule where it has a text.
+"""The base set, second edition: 33 cards, a row each, and a rule for every text.
 
-A text is what a play does after what the card gives: text(s, me, card, safe), where `card` is the
-slot of the card and `safe` are the seats that an Attack does not affect. It puts on the stack what
-is to be done, so what comes first is pushed last. When a question of the card has been answered, or
-cards have been looked at, comes then(s, me, card, job, slot, done): of which job, the slot chosen
-last, and how many were chosen; a yes is done = 1. Points that are not fixed are worth(s, me, card).
+`text(s, me, card, safe)` is what a play does after what the card gives. `card` is the slot of the
+card, `safe` the set of seats that an Attack does not affect. It puts on the stack what is to be
+done, so what comes first is pushed last. `then(s, me, card, job, slot, done)` follows when a
+question of the card has been answered or cards have been looked at: the job, the slot chosen last,
+and how many were chosen; a yes is done = 1. `worth(s, me, card)` are points that are not fixed.
 The docstrings of `text` and `worth` are what people at the table read.
 """
 
 from __future__ import annotations
 
 from ...game import rule
+from . import jobs
 from .cards import (
     ACTION,
     ATTACK,
@@ -27,27 +28,7 @@ from .cards import (
     VICTORY,
     Card,
 )
-from .effects import (
-    DISCARD,
-    DISCARD_LOOKED,
-    LOOK,
-    NO_LIMIT,
-    ORDER_LOOKED,
-    PLAY,
-    PLAY_FROM_HAND,
-    TOPDECK,
-    TOPDECK_DISCARDED,
-    TRASH,
-    TRASH_LOOKED,
-    YES_NO,
-    ask,
-    choose,
-    draw,
-    gain_up_to,
-    look,
-    push,
-    to_the_left,
-)
+from .effects import NO_LIMIT, ask, choose, draw, gain_up_to, look, push, to_the_left
 from .zones import (
     DRAWN,
     SLOTS,
@@ -78,7 +59,7 @@ def silver(s, me, card, safe):
 @rule
 def artisan(s, me, card, safe):
     """Gain a card of up to $5 to your hand, then put a card from your hand on your deck."""
-    choose(s, TOPDECK, me, card, 1, 1)
+    choose(s, jobs.TOPDECK, me, card, 1, 1)
     s.to[gain_up_to(s, me, card, 5)] = TO_HAND
 
 
@@ -96,10 +77,10 @@ def bandit(s, me, card, safe):
 
 @rule
 def bandit_then(s, me, card, job, slot, done):
-    if job == LOOK:
+    if job == jobs.LOOK:
         first, second = loot(s, 0), loot(s, 1)
         if first >= 0 and second >= 0 and first != second:
-            choose(s, TRASH_LOOKED, me, card, 1, 1)
+            choose(s, jobs.TRASH_LOOKED, me, card, 1, 1)
             return
         taken = first if first >= 0 else second
         if taken >= 0:
@@ -129,7 +110,7 @@ def bureaucrat(s, me, card, safe):
     for steps in range(s.hand.shape[0] - 1, 0, -1):
         other = to_the_left(s, me, steps)
         if safe >> other & 1 == 0:
-            k = choose(s, TOPDECK, other, card, 1, 1)
+            k = choose(s, jobs.TOPDECK, other, card, 1, 1)
             s.wanted[k] = VICTORY
             s.open[k] = 1
 
@@ -143,7 +124,7 @@ def bureaucrat_then(s, me, card, job, slot, done):
 @rule
 def cellar(s, me, card, safe):
     """Discard any number of cards, then draw as many."""
-    choose(s, DISCARD, me, card, 0, NO_LIMIT)
+    choose(s, jobs.DISCARD, me, card, 0, NO_LIMIT)
 
 
 @rule
@@ -154,7 +135,7 @@ def cellar_then(s, me, card, job, slot, done):
 @rule
 def chapel(s, me, card, safe):
     """Trash up to four cards from your hand."""
-    choose(s, TRASH, me, card, 0, 4)
+    choose(s, jobs.TRASH, me, card, 0, 4)
 
 
 @rule
@@ -173,7 +154,7 @@ def gardens(s, me, card):
 @rule
 def harbinger(s, me, card, safe):
     """You may put a card from your discard pile on your deck."""
-    choose(s, TOPDECK_DISCARDED, me, card, 0, 1)
+    choose(s, jobs.TOPDECK_DISCARDED, me, card, 0, 1)
 
 
 @rule
@@ -201,7 +182,7 @@ def library_then(s, me, card, job, slot, done):
         discard_aside(s, me)
         return
     drawn = int(s.limbo[0])
-    if job == LOOK and s.types[drawn] & ACTION:
+    if job == jobs.LOOK and s.types[drawn] & ACTION:
         ask(s, me, card, drawn)
         return
     leave_limbo(s, drawn)
@@ -226,18 +207,18 @@ def militia(s, me, card, safe):
         other = to_the_left(s, me, steps)
         too_many = int(s.hand_size[other]) - 3
         if safe >> other & 1 == 0 and too_many > 0:
-            s.limit[choose(s, DISCARD, other, card, too_many, too_many)] = 3
+            s.limit[choose(s, jobs.DISCARD, other, card, too_many, too_many)] = 3
 
 
 @rule
 def mine(s, me, card, safe):
     """You may trash a Treasure from your hand and gain one to it that costs up to $3 more."""
-    s.wanted[choose(s, TRASH, me, card, 0, 1)] = TREASURE
+    s.wanted[choose(s, jobs.TRASH, me, card, 0, 1)] = TREASURE
 
 
 @rule
 def mine_then(s, me, card, job, slot, done):
-    if job == TRASH and done:
+    if job == jobs.TRASH and done:
         k = gain_up_to(s, me, card, int(s.cost[slot]) + 3)
         s.wanted[k] = TREASURE
         s.to[k] = TO_HAND
@@ -264,18 +245,18 @@ def poacher(s, me, card, safe):
     """Discard a card for every empty pile."""
     cards = min(empty_piles(s), int(s.hand_size[me]))
     if cards > 0:
-        choose(s, DISCARD, me, card, cards, cards)
+        choose(s, jobs.DISCARD, me, card, cards, cards)
 
 
 @rule
 def remodel(s, me, card, safe):
     """Trash a card from your hand and gain one that costs up to $2 more."""
-    choose(s, TRASH, me, card, 1, 1)
+    choose(s, jobs.TRASH, me, card, 1, 1)
 
 
 @rule
 def remodel_then(s, me, card, job, slot, done):
-    if job == TRASH and done:
+    if job == jobs.TRASH and done:
         k = gain_up_to(s, me, card, int(s.cost[slot]) + 2)
         s.paid[k] = s.cost[slot]
 
@@ -290,25 +271,25 @@ def sentry(s, me, card, safe):
 def sentry_then(s, me, card, job, slot, done):
     if s.in_limbo == 0:
         return
-    if job == LOOK:
-        choose(s, TRASH_LOOKED, me, card, 0, NO_LIMIT)
-    elif job == TRASH_LOOKED:
-        choose(s, DISCARD_LOOKED, me, card, 0, NO_LIMIT)
-    elif job == DISCARD_LOOKED:
-        choose(s, ORDER_LOOKED, me, card, 1, 1)
+    if job == jobs.LOOK:
+        choose(s, jobs.TRASH_LOOKED, me, card, 0, NO_LIMIT)
+    elif job == jobs.TRASH_LOOKED:
+        choose(s, jobs.DISCARD_LOOKED, me, card, 0, NO_LIMIT)
+    elif job == jobs.DISCARD_LOOKED:
+        choose(s, jobs.ORDER_LOOKED, me, card, 1, 1)
 
 
 @rule
 def throne_room(s, me, card, safe):
     """You may play an Action from your hand twice."""
-    s.wanted[choose(s, PLAY_FROM_HAND, me, card, 0, 1)] = ACTION
+    s.wanted[choose(s, jobs.PLAY_FROM_HAND, me, card, 0, 1)] = ACTION
 
 
 @rule
 def throne_room_then(s, me, card, job, slot, done):
     if done:
-        push(s, PLAY, me, slot)
-        push(s, PLAY, me, slot)
+        push(s, jobs.PLAY, me, slot)
+        push(s, jobs.PLAY, me, slot)
 
 
 @rule
@@ -319,16 +300,16 @@ def vassal(s, me, card, safe):
 
 @rule
 def vassal_then(s, me, card, job, slot, done):
-    if job == LOOK and s.in_limbo > 0:
+    if job == jobs.LOOK and s.in_limbo > 0:
         top = int(s.limbo[0])
         leave_limbo(s, top)
         discard(s, me, top)
         if s.types[top] & ACTION:
             ask(s, me, card, top)
-    elif job == YES_NO and done:
+    elif job == jobs.YES_NO and done:
         leave_discards(s, me, slot)
         s.in_play[me, slot] += 1
-        push(s, PLAY, me, slot)
+        push(s, jobs.PLAY, me, slot)
 
 
 @rule

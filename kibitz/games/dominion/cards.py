@@ -1,19 +1,18 @@
-"""What is printed on a card, and the 48 numbers a network knows it by."""
+"""What is printed on a card, and the 48 numbers that describe it to a network."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-Rule = Callable[..., Any]
+from ...compiled import Function
 
 # Types of cards, as bits. The first six are in the base set.
 TREASURE, ACTION, VICTORY, CURSED, ATTACK, REACTION = (1 << i for i in range(6))
 TYPES = 12  # of all sets: Duration, Reserve, Night, Command, Liaison and Loot follow
-ANY = 0  # as a wanted type: whichever
+ANY = 0  # as a wanted type: cards of all types
 
 # The seven cards of every game. Their slots are their ids.
 COPPER, SILVER, GOLD, ESTATE, DUCHY, PROVINCE, CURSE = range(7)
@@ -22,25 +21,25 @@ BASIC = 7
 
 @dataclass(frozen=True)
 class Card:
-    """A card as printed. Its rules are compiled; what each is given stands in `catalogue`."""
+    """A card as printed. Its rules are compiled; their arguments are listed in `base_set`."""
 
     id: int
     name: str
     cost: int
     types: int
     cards: int = 0
-    """+Cards, and in the next three +Actions, +Buys and coins, that every play of it gives."""
+    """+Cards that every play gives; the next three are its +Actions, +Buys and coins."""
     actions: int = 0
     buys: int = 0
     coins: int = 0
     vp: int = 0
     tags: str = ""
     """What the text is about, in the letters of `features`."""
-    text: Rule | None = None
-    """What happens when it is played, after what it gives; its docstring says so to people."""
-    then: Rule | None = None
-    """What follows when a question of this card has been answered."""
-    worth: Rule | None = None
+    text: Function | None = None
+    """What happens when it is played, after what it gives; its docstring is what people read."""
+    then: Function | None = None
+    """What follows an answer to a question of this card."""
+    worth: Function | None = None
     """Points of a copy beyond `vp`, where they depend on what its owner has."""
     shields: bool = False
     """Whether revealing it from hand leaves its owner unaffected by an Attack."""
@@ -55,14 +54,14 @@ class Card:
         return self.types & kind != 0
 
     def in_words(self) -> str:
-        """What every play of it gives, and what it says."""
+        """What every play of the card gives, and its text."""
         gives = ((self.cards, "card"), (self.actions, "action"), (self.buys, "buy"))
-        told = [f"+{n} {what}{'s' if n > 1 else ''}" for n, what in gives if n]
-        told += [f"+${self.coins}"] if self.coins else []
-        says = [f"{', '.join(told)}."] if told else []
-        says += [rule.__doc__ for rule in (self.text, self.worth) if rule and rule.__doc__]
-        says += [SHIELD] if self.shields else []
-        return " ".join(" ".join(says).split())
+        grants = [f"+{n} {what}{'s' if n > 1 else ''}" for n, what in gives if n]
+        grants += [f"+${self.coins}"] if self.coins else []
+        sentences = [f"{', '.join(grants)}."] if grants else []
+        sentences += [rule.__doc__ for rule in (self.text, self.worth) if rule and rule.__doc__]
+        sentences += [SHIELD] if self.shields else []
+        return " ".join(" ".join(sentences).split())
 
 
 SHIELD = "When another seat plays an Attack, you may first reveal this and are not affected."
@@ -70,8 +69,8 @@ SHIELD = "When another seat plays an Attack, you may first reveal this and are n
 FEATURES = 48
 
 
-def features(card: Card) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Numbers that tell a network what a card does, whichever set it is from. float32 [48]
+def features(card: Card) -> NDArray[np.float32]:
+    """Numbers that tell a network what a card of any set does. float32 [48]
 
     Tags: u an instruction beyond plain grants, that acts on the player (s) or on others (o) or is
     triggered by a gain (g), a trashing (t), a discard (d); somebody discards (D); own cards (T) or
@@ -80,26 +79,26 @@ def features(card: Card) -> np.ndarray[Any, np.dtype[np.float32]]:
     points by the number of owned cards (v).
     """
     tags = card.tags.split()
-    told = np.zeros(FEATURES, np.float32)
+    numbers = np.zeros(FEATURES, np.float32)
     terminal = card.has(ACTION) and card.actions == 0
-    told[0] = card.cost / 10
-    told[3] = card.coins / 5 if card.has(TREASURE) else 0
-    told[4] = card.vp / 10
-    told[5] = 1  # has a pile in the supply
-    told[6] = card.is_kingdom
-    told[7] = 1 if card.id in (COPPER, SILVER, GOLD) else (8 if card.has(VICTORY) else 10) / 12
-    told[8 : 8 + TYPES] = [card.has(1 << i) for i in range(TYPES)]
-    told[20:24] = card.actions / 5, card.cards / 5, card.buys / 3, card.coins / 5
-    told[28:35] = [tag in tags for tag in "ugtdsoD"]
-    told[35] = "T" in tags or "T!" in tags
-    told[36] = "G" in tags or "G!" in tags
-    told[37] = "W" in tags or card.cards > 0
-    told[38:40] = "R" in tags, "K" in tags
-    told[40] = terminal
-    told[41] = card.cards >= 1 and card.actions >= 1
-    told[42] = card.actions >= 2
-    told[43] = card.cards >= 3
-    told[44] = "a" in tags or (terminal and card.cards >= 2)
-    told[45:47] = "m" in tags, "T" in tags
-    told[47] = card.buys > 0 or "G" in tags or "v" in tags
-    return told
+    numbers[0] = card.cost / 10
+    numbers[3] = card.coins / 5 if card.has(TREASURE) else 0
+    numbers[4] = card.vp / 10
+    numbers[5] = 1  # has a pile in the supply
+    numbers[6] = card.is_kingdom
+    numbers[7] = 1 if card.id in (COPPER, SILVER, GOLD) else (8 if card.has(VICTORY) else 10) / 12
+    numbers[8 : 8 + TYPES] = [card.has(1 << i) for i in range(TYPES)]
+    numbers[20:24] = card.actions / 5, card.cards / 5, card.buys / 3, card.coins / 5
+    numbers[28:35] = [tag in tags for tag in "ugtdsoD"]
+    numbers[35] = "T" in tags or "T!" in tags
+    numbers[36] = "G" in tags or "G!" in tags
+    numbers[37] = "W" in tags or card.cards > 0
+    numbers[38:40] = "R" in tags, "K" in tags
+    numbers[40] = terminal
+    numbers[41] = card.cards >= 1 and card.actions >= 1
+    numbers[42] = card.actions >= 2
+    numbers[43] = card.cards >= 3
+    numbers[44] = "a" in tags or (terminal and card.cards >= 2)
+    numbers[45:47] = "m" in tags, "T" in tags
+    numbers[47] = card.buys > 0 or "G" in tags or "v" in tags
+    return numbers

@@ -1,27 +1,21 @@
 """The stack of effects, and what a card can ask for.
 
 Cards interrupt each other: a Throne Room plays a card whose text must be over before it is played
-again. So whatever is still to be done lies on a stack, and the frame on top goes first. A card's
+again. So everything still to be done lies on a stack, and the frame on top comes first. A card's
 text only puts frames there; `resolve` carries them out.
 """
 
 from __future__ import annotations
 
 from ...game import rule
+from . import jobs
 
-# Jobs. The numbers to 15 are the kinds of questions that a view tells apart; 12 to 14 are for sets
-# to come, and every job from 15 on is "other" there.
-DISCARD, TRASH, GAIN, PLAY_FROM_HAND, TOPDECK, TOPDECK_DISCARDED, YES_NO, REACT = range(1, 9)
-TRASH_LOOKED, DISCARD_LOOKED, ORDER_LOOKED = range(9, 12)
-OTHER = 15
-PLAY, DRAW, LOOK = range(15, 18)
-
-NO_LIMIT = 0  # as the most cards to choose
+NO_LIMIT = 0  # as the number of cards to choose at most
 
 
 @rule
 def push(s, job, seat, source):
-    """A new frame on the stack; its other fields are 0. Returns its index."""
+    """Put a frame on the stack and return its index; its other fields are 0."""
     k = int(s.depth)
     s.job[k] = job
     s.who[k] = seat
@@ -51,20 +45,20 @@ def pop(s):
 
 @rule
 def draw(s, seat, source, cards):
-    s.most[push(s, DRAW, seat, source)] = cards
+    s.most[push(s, jobs.DRAW, seat, source)] = cards
 
 
 @rule
 def look(s, seat, source, cards, everybody_sees):
     """Move cards from the top of the deck to limbo. The card says what happens `then`."""
-    k = push(s, LOOK, seat, source)
+    k = push(s, jobs.LOOK, seat, source)
     s.most[k] = cards
     s.open[k] = everybody_sees
 
 
 @rule
 def choose(s, job, seat, source, least, most):
-    """Choose cards one at a time: from the hand or, for jobs on them, of those looked at."""
+    """Choose cards one at a time: from the hand or, if the job says so, from those looked at."""
     k = push(s, job, seat, source)
     s.least[k] = least
     s.most[k] = most
@@ -73,8 +67,8 @@ def choose(s, job, seat, source, least, most):
 
 @rule
 def gain_up_to(s, seat, source, limit):
-    """Gain a card of at most this cost to the discard pile, unless the frame is told otherwise."""
-    k = push(s, GAIN, seat, source)
+    """Gain a card of at most this cost, to the discard pile unless `to` of the frame is changed."""
+    k = push(s, jobs.GAIN, seat, source)
     s.limit[k] = limit
     s.least[k] = 1
     s.most[k] = 1
@@ -84,7 +78,7 @@ def gain_up_to(s, seat, source, limit):
 @rule
 def ask(s, seat, source, about):
     """Yes or no?"""
-    k = push(s, YES_NO, seat, source)
+    k = push(s, jobs.YES_NO, seat, source)
     s.low[k] = about
     return k
 

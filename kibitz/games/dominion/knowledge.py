@@ -1,8 +1,8 @@
-"""What a seat knows of a game of Dominion, and deals that it could be true in.
+"""What a seat of Dominion knows, and other deals that it must think possible.
 
 Everybody sees the supply, the trash, cards in play, set aside and discarded, and every gain: what
-a seat owns is never a secret, only where its cards are. Secret are hands, as far as they have not
-been shown, decks, but for cards put or seen on top, and cards that somebody looks at alone.
+a seat owns is never a secret, only where its cards are. Secret are hands, except for cards shown;
+decks, except for cards put or seen on top; and cards that a seat looks at alone.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ import numpy as np
 
 from ...chance import mix
 from ...game import room, rule
+from . import jobs
 from .cards import ACTION, COPPER, TREASURE
 from .catalogue import CARDS
-from .effects import YES_NO
 from .resolve import put_question
 from .rules import any_card, decides_alone, offer_phase, single
 from .zones import BUY_PHASE, LIMBO, NONE, PUTS_ON_DECK, SLOTS
 
 ODD = np.uint64(1)
 MONEYLENDER = next(card.id for card in CARDS.values() if card.name == "Moneylender")
-ATTEMPTS = 1000  # to deal cards that make sense of a question; most need a few
+ATTEMPTS = 1000  # to deal cards that fit a question; most questions need a few
 
 room_for_cards = room(np.int8, lambda game: SLOTS + LIMBO)
 
@@ -39,17 +39,17 @@ def redeal(s, seat, rng):
         else:
             pool_secrets(s, other, seat)
             deal_secrets(s, other, seat, rng)
-    if s.seat < 0:  # what could be chosen at the last decision tells of a hand
+    if s.seat < 0:  # the choices of the last decision would reveal a hand
         for family in range(s.can.shape[0]):
             s.can[family] = 0
 
 
 @rule
 def redeal_decider(s, decider, seat, rng):
-    """Whether a seat is asked can depend on its cards, and everybody sees that it is asked.
+    """Re-deal a seat that is asked: everybody sees the question, and it can depend on the cards.
 
-    So its cards are dealt until the question makes sense. Where that fails for ever, the question
-    itself gives the cards away, and they stay as they are.
+    So cards are dealt until the question makes sense. If no attempt succeeds, the question itself
+    gives the cards away, and they stay as they are.
     """
     k = max(int(s.depth) - 1, 0)
     about, true = int(s.low[k]), room_for_cards(s)
@@ -60,7 +60,7 @@ def redeal_decider(s, decider, seat, rng):
     for _ in range(ATTEMPTS):
         pool_secrets(s, decider, seat)
         deal_secrets(s, decider, seat, rng)
-        if looks_alone(s, decider) and s.depth > 0 and s.job[k] == YES_NO:
+        if looks_alone(s, decider) and s.depth > 0 and s.job[k] == jobs.YES_NO:
             s.low[k] = s.limbo[0]
         if makes_sense(s, decider, k):
             return
@@ -89,12 +89,12 @@ def take_again(s, decider, true):
 @rule
 def makes_sense(s, decider, k):
     """Whether the seat to move, with the cards that it has now, would be asked what it is asked."""
-    if s.depth > 0 and s.job[k] == YES_NO:
+    if s.depth > 0 and s.job[k] == jobs.YES_NO:
         if looks_alone(s, decider):  # a Library asks about Actions
             return s.types[s.low[k]] & ACTION != 0
         return s.card[s.source[k]] != MONEYLENDER or s.hand[decider, COPPER] > 0
     if s.depth == 0 and s.phase == BUY_PHASE and s.auto_treasures:
-        for slot in range(SLOTS):  # which have all been played
+        for slot in range(SLOTS):  # all have been played
             if s.hand[decider, slot] > 0 and s.types[slot] & TREASURE:
                 return False
     return put_again(s) and not (decides_alone(s) and single(s) != NONE)
@@ -102,7 +102,7 @@ def makes_sense(s, decider, k):
 
 @rule
 def put_again(s):
-    """Put the question to the seat to move once more: 1, or 0 where there is nothing to choose."""
+    """Ask the seat to move once more: 1, or 0 if there is nothing to choose."""
     if s.depth == 0:
         offer_phase(s, int(s.player))
         return 1
@@ -112,7 +112,7 @@ def put_again(s):
 
 @rule
 def forget_choices(s, other):
-    """A seat remembers which cards it has put on its deck unseen. Its memory must not tell."""
+    """Erase from a seat's history which cards it has put on its deck unseen."""
     for i in range(s.acted.shape[1]):
         if s.acted[other, i, 0] == PUTS_ON_DECK:
             s.acted[other, i, 1] = 0
@@ -125,9 +125,9 @@ def looks_alone(s, owner):
 
 @rule
 def pool_secrets(s, owner, seat):
-    """Put what `seat` does not know of a deck and of a hand among the unordered cards.
+    """Put the cards of `owner` that `seat` does not know among its unordered cards.
 
-    The places stay: `hand_size`, `tops` and `in_limbo` say how many cards are to come back.
+    The places stay: `hand_size`, `tops` and `in_limbo` say how many cards to deal again.
     """
     if owner != seat:
         for slot in range(SLOTS):
@@ -144,7 +144,7 @@ def pool_secrets(s, owner, seat):
 
 @rule
 def deal_secrets(s, owner, seat, rng):
-    """Fill the places again, every card as likely in any of them."""
+    """Fill the places again, all cards equally likely in each."""
     deal_tops(s, owner, seat, rng)
     if owner == seat:
         return
@@ -183,77 +183,77 @@ def drawn(s, owner, rng):
 
 @rule
 def known(s, seat):
-    """Everybody's knowledge and the seat's own. What follows from it is not told twice.
+    """What everybody knows and what the seat alone knows, without what follows from it.
 
-    `plies` tells that somebody has decided, where nothing else of a decision can be seen.
+    `plies` changes with every decision, also with one that shows nothing else.
     """
-    told = np.uint64(seat + 1)
-    told = mix(told, (int(s.plies) << 8 | int(s.seat) + 2) << 8 | int(s.phase) << 4 | int(s.player))
-    told = mix(told, (int(s.actions) << 16 | int(s.buys)) << 16 | int(s.coins))
-    told = mix(told, (int(s.silvers) << 16 | int(s.silver_bonus)) << 8 | int(s.has_bought))
+    now = (int(s.plies) << 8 | int(s.seat) + 2) << 8 | int(s.phase) << 4 | int(s.player)
+    hashed = mix(np.uint64(seat + 1), now)
+    hashed = mix(hashed, (int(s.actions) << 16 | int(s.buys)) << 16 | int(s.coins))
+    hashed = mix(hashed, (int(s.silvers) << 16 | int(s.silver_bonus)) << 8 | int(s.has_bought))
     for slot in range(SLOTS):
-        told = mix(told, int(s.card[slot]) + 1 << 8 | int(s.supply[slot]))
-    for each in range(s.hand.shape[0]):
-        told = seat_told(s, told, each, seat)
-    told = zone_told(told, s.hand[seat])
-    told = history_told(told, s.acted[seat])
-    told = history_told(told, s.gained[seat])
-    told = history_told(told, s.past[seat])
-    return stack_told(s, told, seat) | ODD
+        hashed = mix(hashed, int(s.card[slot]) + 1 << 8 | int(s.supply[slot]))
+    for owner in range(s.hand.shape[0]):
+        hashed = with_seat(s, hashed, owner, seat)
+    hashed = with_zone(hashed, s.hand[seat])
+    hashed = with_history(hashed, s.acted[seat])
+    hashed = with_history(hashed, s.gained[seat])
+    hashed = with_history(hashed, s.past[seat])
+    return with_stack(s, hashed, seat) | ODD
 
 
 @rule
-def seat_told(s, told, owner, seat):
-    """What `seat` knows of the cards and the turns of `owner`."""
-    told = zone_told(told, s.owned[owner])
-    told = zone_told(told, s.discards[owner])
-    told = zone_told(told, s.in_play[owner])
-    told = zone_told(told, s.aside[owner])
-    told = zone_told(told, s.shown[owner])
-    told = history_told(told, s.events[owner])
-    told = mix(told, (int(s.hand_size[owner]) << 16 | int(s.deck_size[owner])) << 16)
+def with_seat(s, hashed, owner, seat):
+    """A hash with what `seat` knows of the cards and the turns of `owner` added."""
+    hashed = with_zone(hashed, s.owned[owner])
+    hashed = with_zone(hashed, s.discards[owner])
+    hashed = with_zone(hashed, s.in_play[owner])
+    hashed = with_zone(hashed, s.aside[owner])
+    hashed = with_zone(hashed, s.shown[owner])
+    hashed = with_history(hashed, s.events[owner])
+    hashed = mix(hashed, (int(s.hand_size[owner]) << 16 | int(s.deck_size[owner])) << 16)
     for i in range(s.tops[owner]):
         knows = int(s.top_seen[owner, i]) >> seat & 1
-        told = mix(told, i << 8 | (int(s.top[owner, i]) + 1 if knows else 0))
+        hashed = mix(hashed, i << 8 | (int(s.top[owner, i]) + 1 if knows else 0))
     for what in range(s.stat.shape[1]):
-        told = mix(told, what << 16 | int(s.stat[owner, what]) & 0xFFFF)
-    return mix(told, int(s.last_coins[owner]) << 16 | int(s.turns[owner]))
+        hashed = mix(hashed, what << 16 | int(s.stat[owner, what]) & 0xFFFF)
+    return mix(hashed, int(s.last_coins[owner]) << 16 | int(s.turns[owner]))
 
 
 @rule
-def zone_told(told, zone):
-    """Seven bits a slot, nine slots a number."""
+def with_zone(hashed, zone):
+    """A hash with a zone added: seven bits per slot, nine slots per number."""
     first, second = 0, 0
     for slot in range(9):
         first = first << 7 | int(zone[slot])
     for slot in range(9, SLOTS):
         second = second << 7 | int(zone[slot])
-    return mix(mix(told, first), second)
+    return mix(mix(hashed, first), second)
 
 
 @rule
-def history_told(told, entries):
-    """Twelve bits a number, an entry at a time."""
+def with_history(hashed, entries):
+    """A hash with a history added: one number per entry, twelve bits per field."""
     for i in range(entries.shape[0]):
         packed = 0
         for k in range(entries.shape[1]):
             packed = packed << 12 | int(entries[i, k]) & 0xFFF
-        told = mix(told, packed)
-    return told
+        hashed = mix(hashed, packed)
+    return hashed
 
 
 @rule
-def stack_told(s, told, seat):
-    """The frames, what the top one has chosen, and cards looked at in sight of the seat."""
+def with_stack(s, hashed, seat):
+    """A hash with the frames, the choices of the top one, and the cards looked at added."""
     for k in range(s.depth):
-        mine = s.who[k] == seat or s.job[k] != YES_NO  # a Library does not tell what it is about
-        low = int(s.low[k]) if mine else 0
+        # Which card a Library asks about is known to its player alone.
+        low = int(s.low[k]) if s.who[k] == seat or s.job[k] != jobs.YES_NO else 0
         frame = ((int(s.job[k]) << 8 | int(s.who[k])) << 8 | int(s.source[k]) + 1) << 8
         frame = ((frame | int(s.done[k])) << 8 | low) << 8 | int(s.safe[k])
-        told = mix(told, frame << 8 | int(s.most[k]))
+        hashed = mix(hashed, frame << 8 | int(s.most[k]))
     if s.depth > 0 and s.done[s.depth - 1] > 0:
-        told = zone_told(told, s.selected)
+        hashed = with_zone(hashed, s.selected)
     for i in range(s.in_limbo):
         sees = s.limbo_open or s.limbo_of == seat
-        told = mix(told, i << 8 | (int(s.limbo[i]) + 1 if sees else 0))
-    return told
+        hashed = mix(hashed, i << 8 | (int(s.limbo[i]) + 1 if sees else 0))
+    return hashed

@@ -1,7 +1,7 @@
-"""Which positions of Dominion there are: what `flaw` finds wrong with others.
+"""Which positions of Dominion are possible, and what is wrong with the others.
 
 A position from outside is played by compiled rules, which check nothing. So what passes here must
-keep every index in its array and come to an end, however odd the game would be that led to it.
+keep every index within its array and must come to an end, even if no sensible game leads to it.
 """
 
 from __future__ import annotations
@@ -9,25 +9,10 @@ from __future__ import annotations
 import numpy as np
 
 from ...game import CHANCE, OVER, room, rule
+from . import jobs
 from .cards import ACTION, ATTACK, BASIC, COPPER, ESTATE, TYPES
 from .catalogue import CARDS, COST, GIVES, KINGDOM_CARDS, VP
 from .catalogue import TYPES as PRINTED_TYPES
-from .effects import (
-    DISCARD,
-    DISCARD_LOOKED,
-    DRAW,
-    GAIN,
-    LOOK,
-    ORDER_LOOKED,
-    PLAY,
-    PLAY_FROM_HAND,
-    REACT,
-    TOPDECK,
-    TOPDECK_DISCARDED,
-    TRASH,
-    TRASH_LOOKED,
-    YES_NO,
-)
 from .knowledge import put_again, total
 from .resolve import GIVEN
 from .rules import CHOICE, KINGDOM, decides_alone, is_over, pile_size, single
@@ -56,34 +41,34 @@ FLAWS = (
     "the stack holds plays, and above them questions and draws of the cards that ask for them",
     "the cards looked at belong to the question on top of the stack",
     "numbers of the turn are not negative, and not beyond what a turn can bring",
-    "histories tell of things that happen, to cards of this game",
+    "histories hold what can happen, with cards of this game",
     "it is the turn of whoever has to decide, of chance, or of nobody at the end",
     "the seat to move may do what its cards allow",
 )
 
-PLAYS_OWED = 12  # ten Throne Rooms, the play under way, and one to spare
+PLAYS_PENDING = 12  # ten Throne Rooms, the current play, and one to spare
 QUESTIONS = 8  # frames above those: one for each victim of an Attack, and a few
 MANY = 10_000  # more than any number of a turn
 
-# The questions that a card can put, a bit a job. Any card may deal cards, and any Attack is reacted
-# to.
+# The questions that a card can ask. Besides, every card can deal cards, and every Attack can be
+# reacted to.
 ASKS = {
-    "Artisan": (GAIN, TOPDECK),
-    "Bandit": (LOOK, TRASH_LOOKED),
-    "Bureaucrat": (TOPDECK,),
-    "Cellar": (DISCARD,),
-    "Chapel": (TRASH,),
-    "Harbinger": (TOPDECK_DISCARDED,),
-    "Library": (LOOK, YES_NO),
-    "Militia": (DISCARD,),
-    "Mine": (TRASH, GAIN),
-    "Moneylender": (YES_NO,),
-    "Poacher": (DISCARD,),
-    "Remodel": (TRASH, GAIN),
-    "Sentry": (LOOK, TRASH_LOOKED, DISCARD_LOOKED, ORDER_LOOKED),
-    "Throne Room": (PLAY_FROM_HAND,),
-    "Vassal": (LOOK, YES_NO),
-    "Workshop": (GAIN,),
+    "Artisan": (jobs.GAIN, jobs.TOPDECK),
+    "Bandit": (jobs.LOOK, jobs.TRASH_LOOKED),
+    "Bureaucrat": (jobs.TOPDECK,),
+    "Cellar": (jobs.DISCARD,),
+    "Chapel": (jobs.TRASH,),
+    "Harbinger": (jobs.TOPDECK_DISCARDED,),
+    "Library": (jobs.LOOK, jobs.YES_NO),
+    "Militia": (jobs.DISCARD,),
+    "Mine": (jobs.TRASH, jobs.GAIN),
+    "Moneylender": (jobs.YES_NO,),
+    "Poacher": (jobs.DISCARD,),
+    "Remodel": (jobs.TRASH, jobs.GAIN),
+    "Sentry": (jobs.LOOK, jobs.TRASH_LOOKED, jobs.DISCARD_LOOKED, jobs.ORDER_LOOKED),
+    "Throne Room": (jobs.PLAY_FROM_HAND,),
+    "Vassal": (jobs.LOOK, jobs.YES_NO),
+    "Workshop": (jobs.GAIN,),
 }
 BY_NAME = {card.name: card.id for card in CARDS.values()}
 ASKED_BY = np.zeros(max(CARDS) + 1, np.int32)
@@ -165,7 +150,7 @@ def is_kingdom_card(card):
 
 @rule
 def piles_are_flawed(s):
-    """Nothing lies on the table until the kingdom is known."""
+    """The table is empty until the kingdom is known."""
     laid_out = s.phase != DRAW_KINGDOM
     for slot in range(SLOTS):
         card = int(s.card[slot])
@@ -230,7 +215,7 @@ def cards_are_flawed(s):
 
 @rule
 def cards_held(s, seat, slot):
-    """How many cards of a slot a seat has in all its zones; below 0 if one has less than none."""
+    """How many cards of a slot a seat has in all its zones; -1 if a zone has a negative count."""
     hand, deck, discards = int(s.hand[seat, slot]), int(s.deck[seat, slot]), s.discards[seat, slot]
     in_play, aside, shown = s.in_play[seat, slot], s.aside[seat, slot], s.shown[seat, slot]
     if hand < 0 or deck < 0 or discards < 0 or in_play < 0 or aside < 0:
@@ -250,8 +235,8 @@ def cards_held(s, seat, slot):
 
 @rule
 def stack_is_flawed(s):
-    """Plays lie below; whatever else lies above them is over before the next play goes on."""
-    if not 0 <= s.depth <= PLAYS_OWED + QUESTIONS:
+    """Plays lie at the bottom; the frames above them end before the next play continues."""
+    if not 0 <= s.depth <= PLAYS_PENDING + QUESTIONS:
         return True
     plays = 0
     for k in range(DEPTH):
@@ -259,15 +244,15 @@ def stack_is_flawed(s):
             if not is_blank(s, k):
                 return True
         else:
-            if s.job[k] == PLAY:
+            if s.job[k] == jobs.PLAY:
                 if plays < k:
                     return True
                 plays += 1
             if frame_is_flawed(s, k):
                 return True
-            if s.job[k] == REACT and plays == 0:
+            if s.job[k] == jobs.REACT and plays == 0:
                 return True
-    return plays > PLAYS_OWED or s.depth - plays > QUESTIONS
+    return plays > PLAYS_PENDING or s.depth - plays > QUESTIONS
 
 
 @rule
@@ -290,36 +275,36 @@ def frame_is_flawed(s, k):
         return True
     if not 0 <= s.safe[k] <= everybody(s):
         return True
-    if job == DRAW:
+    if job == jobs.DRAW:
         return False
     if source == NONE or s.phase < ACTION_PHASE:
         return True
-    if job == PLAY:
+    if job == jobs.PLAY:
         return s.types[source] & ACTION == 0 or s.done[k] > GIVEN or s.who[k] != s.player
-    if job == REACT:  # asked once, or it would be answered for ever
+    if job == jobs.REACT:  # asked once, or it would never end
         return s.types[source] & ATTACK == 0 or s.most[k] != 1 or s.done[k] != 0
-    if not 0 < job <= LOOK or int(ASKED_BY[s.card[source]]) >> job & 1 == 0:
+    if not 0 < job <= jobs.LOOK or int(ASKED_BY[s.card[source]]) >> job & 1 == 0:
         return True
-    on_top = job in (YES_NO, TRASH_LOOKED, DISCARD_LOOKED, ORDER_LOOKED)
+    on_top = job in (jobs.YES_NO, jobs.TRASH_LOOKED, jobs.DISCARD_LOOKED, jobs.ORDER_LOOKED)
     return on_top and k != s.depth - 1
 
 
 @rule
 def limbo_is_flawed(s):
-    """Cards are looked at for a question or while more are turned over; then they go away."""
+    """Cards are looked at only for a question or while more are turned over."""
     k = int(s.depth) - 1
     job = int(s.job[k]) if k >= 0 else 0
     for below in range(k):
-        if s.job[below] == LOOK and s.most[below] > LIMBO:
+        if s.job[below] == jobs.LOOK and s.most[below] > LIMBO:
             return True
-    if job == LOOK and s.in_limbo + s.most[k] > LIMBO:
+    if job == jobs.LOOK and s.in_limbo + s.most[k] > LIMBO:
         return True
-    if job == YES_NO:
+    if job == jobs.YES_NO:
         return question_is_flawed(s, k, int(s.who[k]))
-    looked_at = job in (TRASH_LOOKED, DISCARD_LOOKED, ORDER_LOOKED)
+    looked_at = job in (jobs.TRASH_LOOKED, jobs.DISCARD_LOOKED, jobs.ORDER_LOOKED)
     if s.in_limbo == 0:
         return looked_at
-    return not (looked_at or job == LOOK) or s.limbo_of != s.who[k]
+    return not (looked_at or job == jobs.LOOK) or s.limbo_of != s.who[k]
 
 
 @rule
@@ -390,10 +375,10 @@ def seat_is_flawed(s):
     if s.depth > 0:
         k = int(s.depth) - 1
         seat = int(s.who[k])
-        if s.job[k] == DRAW or s.job[k] == LOOK:
+        if s.job[k] == jobs.DRAW or s.job[k] == jobs.LOOK:
             waits = s.most[k] > 0 and s.tops[seat] == 0 and s.deck_size[seat] > 0
             return s.seat != CHANCE or not waits
-        return s.seat != seat or s.job[k] == PLAY or s.phase < ACTION_PHASE
+        return s.seat != seat or s.job[k] == jobs.PLAY or s.phase < ACTION_PHASE
     if s.phase == TURN_ENDS:
         return s.seat != OVER or not ended(s)
     return s.seat != s.player or not (s.phase == ACTION_PHASE or (s.phase == BUY_PHASE and s.buys))
@@ -401,7 +386,7 @@ def seat_is_flawed(s):
 
 @rule
 def ended(s):
-    """Whether the game is over, as `is_over` finds, which also notes that it was stopped."""
+    """Whether the game is over. `is_over` also sets `truncated`, which is set back here."""
     truncated = int(s.truncated)
     following = int(s.player) + 1 if s.player + 1 < s.hand.shape[0] else 0
     over = is_over(s, following)
@@ -411,7 +396,7 @@ def ended(s):
 
 @rule
 def offers_are_flawed(s):
-    """The legal actions stand in the state. They must be those that the question has now."""
+    """Whether the legal actions in the state are not those of the pending question."""
     stated, seat = room_for_offers(s), int(s.seat)
     for family in range(s.can.shape[0]):
         stated[family] = s.can[family]

@@ -1,4 +1,4 @@
-"""What can be chosen about a game of Dominion, and the kingdoms that have names."""
+"""The options of Dominion, and the kingdoms that have names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .catalogue import CARDS
 from .zones import NONE
 
 KINGDOM = 10
-MOST_COPPERS = 120  # of two base sets: with the seven of a deck they can still be counted
+MOST_COPPERS = 120  # of two base sets: with the seven of a deck they still fit an int8
 
 KINGDOMS = {
     "first_game": "Cellar, Market, Merchant, Militia, Mine, Moat, Remodel, Smithy, Village,"
@@ -34,11 +34,11 @@ def _plain(name: str) -> str:
 IDS = {_plain(card.name): card.id for card in CARDS.values() if card.is_kingdom}
 
 
-def kingdom(told: str) -> tuple[int, ...]:
+def kingdom(text: str) -> tuple[int, ...]:
     """The ids of ten kingdom cards, ascending, from their names or from the name of a kingdom."""
-    named = {_plain(name): cards for name, cards in KINGDOMS.items()}
-    told = named.get(_plain(told), told)
-    names = [name for name in told.split(",") if name.strip()]
+    kingdoms = {_plain(name): cards for name, cards in KINGDOMS.items()}
+    cards = kingdoms.get(_plain(text), text)
+    names = [name for name in cards.split(",") if name.strip()]
     for name in names:
         if _plain(name) not in IDS:
             raise OptionError(
@@ -47,9 +47,9 @@ def kingdom(told: str) -> tuple[int, ...]:
             )
     ids = sorted({IDS[_plain(name)] for name in names})
     if len(ids) < len(names):
-        raise OptionError(f"kingdom={told!r}: every card has one pile, but one is named twice")
+        raise OptionError(f"kingdom={text!r}: every card has one pile, but one is named twice")
     if len(ids) != KINGDOM:
-        raise OptionError(f"kingdom={told!r}: a kingdom has {KINGDOM} cards, not {len(ids)}")
+        raise OptionError(f"kingdom={text!r}: a kingdom has {KINGDOM} cards, not {len(ids)}")
     return tuple(ids)
 
 
@@ -61,7 +61,7 @@ class DominionOptions(Options):
     """Seats at the table, 2 to 6."""
     kingdom: str = "random"
     """Ten kingdom cards, separated by commas; or first_game, size_distortion, deck_top,
-    sleight_of_hand, improvements or silver_and_gold; or random: other ones in every game."""
+    sleight_of_hand, improvements or silver_and_gold; or random: new ones in every game."""
     first: str = "random"
     """The seat that begins, or random."""
     auto_single: bool = True

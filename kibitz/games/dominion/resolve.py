@@ -1,30 +1,12 @@
-"""How the frame on top of the stack is carried out: it asks a seat, asks chance, or ends."""
+"""Carrying out the frame on top of the stack: it asks a seat, asks chance, or ends."""
 
 from __future__ import annotations
 
 from ...game import CHANCE, rule
+from . import jobs
 from .cards import ACTION, ATTACK
 from .catalogue import SHIELDS, play_text, play_then
-from .effects import (
-    DISCARD,
-    DISCARD_LOOKED,
-    DRAW,
-    GAIN,
-    LOOK,
-    ORDER_LOOKED,
-    PLAY,
-    PLAY_FROM_HAND,
-    REACT,
-    TOPDECK,
-    TOPDECK_DISCARDED,
-    TRASH,
-    TRASH_LOOKED,
-    YES_NO,
-    draw,
-    pop,
-    push,
-    to_the_left,
-)
+from .effects import draw, pop, push, to_the_left
 from .zones import (
     ACTION_PHASE,
     ACTIONS,
@@ -39,6 +21,7 @@ from .zones import (
     PUTS_ON_DECK,
     REVEALS,
     SLOTS,
+    announce,
     discard,
     everybody,
     forget_hand,
@@ -51,7 +34,6 @@ from .zones import (
     put_on_deck,
     shuffle,
     take_top,
-    tell,
     to_hand,
     trash,
 )
@@ -60,18 +42,18 @@ from .zones import (
 PLAY_CARD, BUY_CARD, SELECT, GAIN_CARD, PICK, NAME, REVEAL, CONTROL = range(8)
 END_ACTIONS, END_BUY, FINISH, YES, NO, PLAY_ALL_TREASURES = range(6)
 
-ANNOUNCED, GIVEN = 1, 2  # how far a play has come
+ANNOUNCED, GIVEN = 1, 2  # stages of a play
 
 
 @rule
 def resume(s):
-    """Go on with the top frame: 1 when a seat or chance is asked, 0 when it has done something."""
+    """Continue the top frame: 1 when a seat or chance is asked, 0 when it has done something."""
     k = int(s.depth) - 1
     job = int(s.job[k])
-    if job in (DRAW, LOOK):
+    if job in (jobs.DRAW, jobs.LOOK):
         return deal(s, k)
-    if job == PLAY:
-        go_on_playing(s, k)
+    if job == jobs.PLAY:
+        continue_play(s, k)
         return 0
     return question(s, k, job)
 
@@ -83,10 +65,10 @@ def finish(s):
     job, seat, source = int(s.job[k]), int(s.who[k]), int(s.source[k])
     slot, done = int(s.low[k]), int(s.done[k])
     pop(s)
-    if done > 0:  # which cards they were is over, too: it may have been a secret
-        for each in range(SLOTS):
-            s.selected[each] = 0
-    if job != REACT:  # which is a question about the card, not one of the card
+    if done > 0:  # forget which cards they were, too: it may have been a secret
+        for chosen in range(SLOTS):
+            s.selected[chosen] = 0
+    if job != jobs.REACT:  # that question is about the card, not asked by it
         play_then(s, seat, source, job, slot, done)
 
 
@@ -95,7 +77,7 @@ def finish(s):
 
 @rule
 def deal(s, k):
-    """Draw or look at cards as far as they are known. The rest is chance's."""
+    """Draw or look at cards as long as they are known; chance deals the others."""
     seat = int(s.who[k])
     while s.most[k] > 0:
         if s.tops[seat] > 0:
@@ -108,7 +90,7 @@ def deal(s, k):
             shuffle(s, seat)
         else:
             break
-    if s.job[k] == DRAW:
+    if s.job[k] == jobs.DRAW:
         pop(s)
     else:
         finish(s)
@@ -117,7 +99,7 @@ def deal(s, k):
 
 @rule
 def dealt(s, slot):
-    """Chance has dealt a card: 1 when the next one comes from chance too."""
+    """Take the card that chance has dealt: 1 when chance deals the next one, too."""
     k = int(s.depth) - 1
     seat = int(s.who[k])
     s.deck[seat, slot] -= 1
@@ -128,10 +110,10 @@ def dealt(s, slot):
 
 @rule
 def arrive(s, k, slot, seen):
-    """A card from the deck, which the seats `seen` knew there, is drawn or looked at."""
+    """A card from the deck is drawn or looked at. seen: the seats that knew it was there."""
     seat = int(s.who[k])
     s.most[k] -= 1
-    if s.job[k] == DRAW:
+    if s.job[k] == jobs.DRAW:
         to_hand(s, seat, slot)
         if seen == everybody(s):
             s.shown[seat, slot] += 1
@@ -148,17 +130,17 @@ def arrive(s, k, slot, seen):
 
 
 @rule
-def go_on_playing(s, k):
+def continue_play(s, k):
     """Others may react, then the card gives what it gives, then comes its text."""
     me, card = int(s.who[k]), int(s.source[k])
     if s.done[k] == 0:
         s.done[k] = ANNOUNCED
         s.stat[me, PLAYED_ACTIONS] += 1 if s.types[card] & ACTION else 0
-        tell(s, me, PLAYS, card, 0)
+        announce(s, me, PLAYS, card, 0)
         if s.types[card] & ATTACK:
             for steps in range(s.hand.shape[0] - 1, 0, -1):
-                # Asked of everybody: who has nothing to reveal is passed over when the turn comes.
-                s.most[push(s, REACT, to_the_left(s, me, steps), card)] = 1
+                # Every other seat is asked; one with nothing to reveal is passed over later.
+                s.most[push(s, jobs.REACT, to_the_left(s, me, steps), card)] = 1
             return
     if s.done[k] == ANNOUNCED:
         s.done[k] = GIVEN
@@ -183,9 +165,9 @@ def give(s, me, card):
 
 @rule
 def offer(s, seat, family, slots, controls):
-    """Let a seat decide between the slots of a family and some controls."""
-    for each in range(CONTROL):
-        s.can[each] = 0
+    """Let a seat choose a slot of a family or a control."""
+    for other in range(CONTROL):
+        s.can[other] = 0
     s.can[family] = slots
     s.can[CONTROL] = controls
     s.seat = seat
@@ -193,10 +175,10 @@ def offer(s, seat, family, slots, controls):
 
 @rule
 def question(s, k, job):
-    """Put the question of a frame; where there is nothing to choose the frame is over."""
+    """Ask the question of a frame; if there is nothing to choose, the frame is over."""
     if put_question(s, k, job):
         return 1
-    if job == ORDER_LOOKED and s.in_limbo > 0:
+    if job == jobs.ORDER_LOOKED and s.in_limbo > 0:
         put_back(s, int(s.who[k]), int(s.limbo[0]))  # equal cards have no order
     finish(s)
     return 0
@@ -204,13 +186,13 @@ def question(s, k, job):
 
 @rule
 def put_question(s, k, job):
-    """Let the seat of a frame choose: 1, or 0 where there is nothing to choose."""
+    """Let the seat of a frame choose: 1, or 0 if there is nothing to choose."""
     seat = int(s.who[k])
-    if job == YES_NO:
+    if job == jobs.YES_NO:
         offer(s, seat, CONTROL, 0, 1 << YES | 1 << NO)
         return 1
     slots = choices(s, k, job)
-    if slots == 0 or (job == ORDER_LOOKED and slots & slots - 1 == 0):
+    if slots == 0 or (job == jobs.ORDER_LOOKED and slots & slots - 1 == 0):
         return 0
     controls = 1 << FINISH if s.done[k] >= s.least[k] else 0
     offer(s, seat, family_of(job), slots, controls)
@@ -219,27 +201,27 @@ def put_question(s, k, job):
 
 @rule
 def family_of(job):
-    if job == PLAY_FROM_HAND:
+    if job == jobs.PLAY_FROM_HAND:
         return PLAY_CARD
-    if job == GAIN:
+    if job == jobs.GAIN:
         return GAIN_CARD
-    if job == REACT:
+    if job == jobs.REACT:
         return REVEAL
-    return SELECT if job in (DISCARD, TRASH, TOPDECK) else PICK
+    return SELECT if job in (jobs.DISCARD, jobs.TRASH, jobs.TOPDECK) else PICK
 
 
 @rule
 def choices(s, k, job):
     """The slots that the top frame can choose now."""
     seat, wanted = int(s.who[k]), int(s.wanted[k])
-    if job == GAIN:
+    if job == jobs.GAIN:
         return gainable(s, int(s.limit[k]), wanted)
-    if job == TOPDECK_DISCARDED:
+    if job == jobs.TOPDECK_DISCARDED:
         return at_least(s, s.discards[seat], 0, wanted, 1)
-    if job == REACT:
+    if job == jobs.REACT:
         return shields_in_hand(s, seat)
     low, need = int(s.low[k]), int(s.least[k]) - int(s.done[k])
-    if job in (TRASH_LOOKED, DISCARD_LOOKED, ORDER_LOOKED):
+    if job in (jobs.TRASH_LOOKED, jobs.DISCARD_LOOKED, jobs.ORDER_LOOKED):
         slots = 0
         for i in range(s.in_limbo):
             slots |= 1 << int(s.limbo[i])
@@ -249,7 +231,7 @@ def choices(s, k, job):
 
 @rule
 def at_least(s, zone, low, wanted, need):
-    """Slots of a zone that leave enough cards, of them and above, for those that are needed."""
+    """Slots of a zone from which `need` cards can still be chosen, in ascending order of slots."""
     slots, cards = 0, 0
     for slot in range(SLOTS - 1, low - 1, -1):
         if zone[slot] > 0 and (wanted == 0 or s.types[slot] & wanted):
@@ -284,7 +266,7 @@ def shields_in_hand(s, seat):
 
 @rule
 def answer(s, family, choice):
-    """A seat has answered the top frame with a slot or a control."""
+    """Take a seat's answer to the top frame: a slot or a control."""
     k = int(s.depth) - 1
     if family == CONTROL:
         s.done[k] = 1 if choice == YES else s.done[k]
@@ -301,29 +283,29 @@ def answer(s, family, choice):
 @rule
 def move(s, k, job, seat, slot):
     """What happens to a chosen card."""
-    if job == DISCARD:
+    if job == jobs.DISCARD:
         leave_hand(s, seat, slot)
         discard(s, seat, slot)
-    elif job == TRASH:
+    elif job == jobs.TRASH:
         leave_hand(s, seat, slot)
         trash(s, seat, slot)
-    elif job == GAIN:
+    elif job == jobs.GAIN:
         gain(s, seat, slot, s.to[k], 0)
-    elif job == PLAY_FROM_HAND:
+    elif job == jobs.PLAY_FROM_HAND:
         into_play(s, seat, slot)
-    elif job == TOPDECK:
+    elif job == jobs.TOPDECK:
         topdeck(s, seat, slot, s.open[k])
-    elif job == TOPDECK_DISCARDED:
+    elif job == jobs.TOPDECK_DISCARDED:
         leave_discards(s, seat, slot)
         put_on_deck(s, seat, slot, everybody(s))
-        tell(s, seat, PUTS_ON_DECK, slot, 0)
-    elif job == REACT:
+        announce(s, seat, PUTS_ON_DECK, slot, 0)
+    elif job == jobs.REACT:
         react(s, k, seat, slot)
-    elif job == ORDER_LOOKED:
+    elif job == jobs.ORDER_LOOKED:
         put_back(s, seat, slot)
     else:
         leave_limbo(s, slot)
-        if job == TRASH_LOOKED:
+        if job == jobs.TRASH_LOOKED:
             trash(s, seat, slot)
         else:
             discard(s, seat, slot)
@@ -334,10 +316,10 @@ def topdeck(s, seat, slot, in_sight):
     leave_hand(s, seat, slot)
     if in_sight:
         put_on_deck(s, seat, slot, everybody(s))
-        tell(s, seat, PUTS_ON_DECK, slot, 0)
+        announce(s, seat, PUTS_ON_DECK, slot, 0)
     else:
         put_on_deck(s, seat, slot, 1 << seat)
-        tell(s, seat, PUTS_ON_DECK, NONE, 0)
+        announce(s, seat, PUTS_ON_DECK, NONE, 0)
         forget_hand(s, seat)
 
 
@@ -357,7 +339,7 @@ def react(s, k, seat, slot):
     """A card revealed from hand keeps its owner safe from the Attack that waits below."""
     if s.shown[seat, slot] == 0:
         s.shown[seat, slot] = 1
-    tell(s, seat, REVEALS, slot, 0)
-    while s.job[k] != PLAY:
+    announce(s, seat, REVEALS, slot, 0)
+    while s.job[k] != jobs.PLAY:
         k -= 1
     s.safe[k] = int(s.safe[k]) | 1 << seat

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...chance import below
 from ...game import CHANCE, OVER, rule
+from . import jobs
 from .cards import (
     ACTION,
     ANY,
@@ -18,19 +19,7 @@ from .cards import (
     VICTORY,
 )
 from .catalogue import COST, GIVES, KINGDOM_CARDS, TYPES, VP, play_text, worth
-from .effects import (
-    DISCARD,
-    DISCARD_LOOKED,
-    GAIN,
-    PLAY,
-    PLAY_FROM_HAND,
-    REACT,
-    TRASH,
-    TRASH_LOOKED,
-    draw,
-    push,
-    to_the_left,
-)
+from .effects import draw, push, to_the_left
 from .resolve import (
     BUY_CARD,
     CONTROL,
@@ -75,6 +64,7 @@ from .zones import (
     TO_DISCARDS,
     TRASHES,
     TURN_ENDS,
+    announce,
     clear,
     empty_piles,
     forget_hand,
@@ -82,7 +72,6 @@ from .zones import (
     into_play,
     note,
     slot_of,
-    tell,
 )
 
 KINGDOM = SLOTS - BASIC
@@ -126,7 +115,7 @@ def start(s, options):
 
 @rule
 def lay_out(s):
-    """The kingdom is known: put the piles on the table and give everybody a deck."""
+    """The kingdom is known: put the piles on the table and give every seat a deck."""
     s.kingdom_size = KINGDOM
     players = s.hand.shape[0]
     for slot in range(SLOTS):
@@ -221,7 +210,7 @@ def roll(s, rng):
 
 @rule
 def any_card(s, seat, rng):
-    """The slot of a card of the unordered deck, each card as likely as any other."""
+    """The slot of a card drawn from the unordered deck, all cards equally likely."""
     left = below(rng, s.deck_size[seat])
     slot = 0
     while left >= s.deck[seat, slot]:
@@ -232,7 +221,7 @@ def any_card(s, seat, rng):
 
 @rule
 def set_up_by_chance(s, outcome):
-    """A kingdom card takes its place among those drawn before, or the first seat is known."""
+    """Chance has drawn a kingdom card, whose place follows from its id, or the first seat."""
     if s.phase == DRAW_FIRST:
         deal_hands(s, outcome)
         return
@@ -267,7 +256,7 @@ def begin_turn(s, seat):
 
 @rule
 def proceed(s):
-    """No effect is pending: go on with the turn. 1 when a seat is asked or the game is over."""
+    """No effect is pending: continue the turn. 1 when a seat is asked or the game is over."""
     me = int(s.player)
     if s.phase == ACTION_PHASE or (s.phase == BUY_PHASE and s.buys > 0):
         offer_phase(s, me)
@@ -323,7 +312,7 @@ def play_all_treasures(s, me, in_history):
             while s.hand[me, slot] > 0:
                 play_treasure(s, me, slot)
                 if in_history:
-                    tell(s, me, PLAYS, slot, 0)
+                    announce(s, me, PLAYS, slot, 0)
 
 
 @rule
@@ -367,7 +356,7 @@ def remember_turn(s, me):
 
 @rule
 def is_over(s, following):
-    """The end is checked between turns only. `following` would play next."""
+    """Whether the game ends, checked between turns only. `following` would play next."""
     if s.supply[PROVINCE] == 0 or empty_piles(s) >= (3 if s.hand.shape[0] < 5 else 4):
         return 1
     s.truncated = 1 if s.turns[following] >= s.max_turns else 0
@@ -412,7 +401,7 @@ def play(s, action):
 
 @rule
 def advance(s):
-    """Go on until a seat must decide, chance must deal, or the game is over."""
+    """Continue until a seat must decide, chance must deal, or the game is over."""
     while True:
         asked = resume(s) if s.depth > 0 else proceed(s)
         if asked:
@@ -446,7 +435,7 @@ def single(s):
 
 @rule
 def decide(s, family, choice):
-    """The seat to move has chosen a slot or a control."""
+    """Do what the seat to move has chosen: a slot or a control."""
     me = int(s.seat)
     remember(s, me, family, choice)
     if s.depth > 0:
@@ -456,14 +445,14 @@ def decide(s, family, choice):
     elif family == PLAY_CARD and s.phase == ACTION_PHASE:
         s.actions -= 1
         into_play(s, me, choice)
-        push(s, PLAY, me, choice)
+        push(s, jobs.PLAY, me, choice)
     elif family == PLAY_CARD:
         play_treasure(s, me, choice)
-        tell(s, me, PLAYS, choice, 0)
+        announce(s, me, PLAYS, choice, 0)
     elif choice == PLAY_ALL_TREASURES:
         play_all_treasures(s, me, 1)
     else:
-        tell(s, me, ENDS_PHASE, NONE, 0)
+        announce(s, me, ENDS_PHASE, NONE, 0)
         s.phase += 1
         if s.phase == BUY_PHASE and s.auto_treasures:
             play_all_treasures(s, me, 0)
@@ -493,15 +482,15 @@ def remember(s, me, family, choice):
 @rule
 def kind_of(job):
     """What a history calls the choice of a card."""
-    if job in (DISCARD, DISCARD_LOOKED):
+    if job in (jobs.DISCARD, jobs.DISCARD_LOOKED):
         return DISCARDS
-    if job in (TRASH, TRASH_LOOKED):
+    if job in (jobs.TRASH, jobs.TRASH_LOOKED):
         return TRASHES
-    if job == GAIN:
+    if job == jobs.GAIN:
         return GAINS
-    if job == PLAY_FROM_HAND:
+    if job == jobs.PLAY_FROM_HAND:
         return PLAYS
-    return REVEALS if job == REACT else PUTS_ON_DECK
+    return REVEALS if job == jobs.REACT else PUTS_ON_DECK
 
 
 # The end -----------------------------------------------------------------------------------------

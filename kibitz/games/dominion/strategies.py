@@ -1,16 +1,16 @@
-"""Strategies told in a small language, and one compiled player that follows any of them.
+"""Strategies written in a small language, and one compiled player that follows any of them.
 
 A strategy is what to buy and what to play:
 
     {"buy": [["Province", "M>18"], ["Gold"], ["Smithy", "own:Smithy<1"], ["Silver"]],
      "play": ["Smithy"]}
 
-At each buy it takes the first card of the list that it can have and whose conditions all hold. A
+At every buy it takes the first card of the list that it can have and whose conditions all hold. A
 condition compares two of these with <, <=, > or >=: a whole number; `P` Provinces in the supply;
 `M` coins of all Treasures owned, at face value; `own:X` copies owned; `supply:X` copies left;
 `cards` owned; `turn` of one's own, from 1; `coins` unspent. The list decides what an effect gains,
 too. Actions are played in the order of `play`. All other decisions are the same for every strategy:
-they stand below, and are those of the simulators that the strategies can be compared with.
+they follow below, and are those of the simulators that we compare with.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ...game import GameError, Planned, rule
+from . import jobs
 from .cards import (
     ACTION,
     COPPER,
@@ -37,17 +37,6 @@ from .cards import (
     VICTORY,
 )
 from .catalogue import CARDS
-from .effects import (
-    DISCARD,
-    GAIN,
-    ORDER_LOOKED,
-    PLAY_FROM_HAND,
-    REACT,
-    TOPDECK,
-    TRASH,
-    TRASH_LOOKED,
-    YES_NO,
-)
 from .resolve import (
     BUY_CARD,
     CONTROL,
@@ -90,7 +79,7 @@ PLAN = np.dtype(
     )
 )
 
-# What a seat parts with first. Cards that are not named come just before Silver.
+# What a seat gives up first. Cards that are not named come just before Silver.
 _WORST_FIRST = (
     *("Curse", "Estate", "Duchy", "Province", "Gardens", "Copper", "Cellar", "Chapel", "Moat"),
     *("Village", "", "Silver", "Workshop", "Bureaucrat", "Moneylender", "Market", "Festival"),
@@ -109,8 +98,8 @@ RANK = np.array(
 # Reading -----------------------------------------------------------------------------------------
 
 
-def strategy(told: Mapping[str, Any]) -> Planned:
-    """The compiled player that does what `told` tells.
+def strategy(lists: Mapping[str, object]) -> Planned:
+    """The compiled player that follows the lists "buy" and "play" of a strategy.
 
     >>> strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}).plan.cards[:4]
     array([ 5,  2,  1, -1], dtype=int16)
@@ -118,8 +107,8 @@ def strategy(told: Mapping[str, Any]) -> Planned:
     plan = np.zeros(1, PLAN)
     for name in PLAN.names or ():
         plan[name] = NONE
-    buy = _cards_to("buy", told, MOST_ENTRIES - 1)
-    plays = _cards_to("play", told, MOST_PLAYS - 1)
+    buy = _cards_to("buy", lists, MOST_ENTRIES - 1)
+    plays = _cards_to("play", lists, MOST_PLAYS - 1)
     for i, entry in enumerate(buy):
         if not isinstance(entry, (list, tuple)) or not entry:
             raise GameError(f"{entry!r} is not a list of a card and its conditions")
@@ -137,17 +126,17 @@ def strategy(told: Mapping[str, Any]) -> Planned:
 def read_strategies(path: str | Path) -> dict[str, Planned]:
     """The strategies of a JSON file, by name in lower case."""
     try:
-        told = json.loads(Path(path).read_bytes())
+        content = json.loads(Path(path).read_bytes())
     except (ValueError, RecursionError):
-        raise GameError(f"{path} is no JSON file") from None
-    listed = told.get("strategies") if isinstance(told, dict) else None
+        raise GameError(f"{path} is not a JSON file") from None
+    listed = content.get("strategies") if isinstance(content, dict) else None
     if not isinstance(listed, dict):
         raise GameError(f"{path} has no object 'strategies': names, and what to buy and play")
-    return {name.lower(): strategy(each) for name, each in listed.items()}
+    return {name.lower(): strategy(lists) for name, lists in listed.items()}
 
 
-def _cards_to(name: str, lists: Any, most: int) -> Sequence[Any]:
-    """The list of a strategy that is called `name`, once it is one and not too long."""
+def _cards_to(name: str, lists: object, most: int) -> Sequence[object]:
+    """The list called `name` of a strategy, checked to be a list and not too long."""
     cards = lists.get(name) if isinstance(lists, Mapping) else None
     if not isinstance(cards, (list, tuple)):
         raise GameError(f"a strategy has a list of cards to {name}, not {cards!r}")
@@ -156,24 +145,24 @@ def _cards_to(name: str, lists: Any, most: int) -> Sequence[Any]:
     return cards
 
 
-def _id(name: Any) -> int:
+def _id(name: object) -> int:
     if not isinstance(name, str) or name.lower() not in IDS_BY_NAME:
         raise GameError(f"there is no card {name!r}")
     return IDS_BY_NAME[name.lower()]
 
 
-def _condition(text: Any) -> Sequence[int]:
+def _condition(text: object) -> Sequence[int]:
     without_blanks = text.replace(" ", "") if isinstance(text, str) else ""
     parts = re.fullmatch(r"([^<>=]+)(<=|>=|<|>)([^<>=]+)", without_blanks)
     if parts is None:
-        raise GameError(f"{text!r} is no condition; one is such as own:Smithy<1 or P<=4")
+        raise GameError(f"{text!r} is not a condition such as own:Smithy<1 or P<=4")
     return SIGNS[parts[2]], *_term(parts[1]), *_term(parts[3])
 
 
 def _term(text: str) -> tuple[int, int]:
     what, _, card = text.lower().partition(":")
     if what in OF_A_CARD and card:
-        # Blanks were taken out: "council room" is told as "councilroom"
+        # Blanks were taken out: "council room" is "councilroom" here.
         named = {name.replace(" ", ""): i for name, i in IDS_BY_NAME.items()}
         if card in named:
             return OF_A_CARD[what], named[card]
@@ -181,7 +170,7 @@ def _term(text: str) -> tuple[int, int]:
         return PLAIN[what], 0
     elif re.fullmatch(r"-?\d{1,4}", text):
         return NUMBER, int(text)
-    raise GameError(f"{text!r} is nothing that a condition can compare")
+    raise GameError(f"a condition cannot compare {text!r}")
 
 
 # Conditions --------------------------------------------------------------------------------------
@@ -238,7 +227,7 @@ def holds(s, me, condition):
 
 @rule
 def first_wanted(s, me, slots, plan):
-    """The slot of the first card of the list, out of these, whose conditions hold; or NONE."""
+    """The first of these slots in the order of the list whose conditions hold; or NONE."""
     i = 0
     while plan.cards[i] != NONE:
         slot = find(s, plan.cards[i])
@@ -259,7 +248,7 @@ def first_wanted(s, me, slots, plan):
 
 @rule
 def follow(s, seat, rng, plan):
-    """What a strategy does at the decision that its seat has to make."""
+    """The action that a strategy takes at its seat's decision."""
     if s.depth > 0:
         return reply(s, seat, plan)
     if s.phase == ACTION_PHASE:
@@ -278,7 +267,7 @@ def word(control):
 
 @rule
 def to_play(s, me, plan):
-    """The slot of the first Action in the order of the list that is of any use; or NONE."""
+    """The slot of the first Action of the list that is of use now; or NONE."""
     i = 0
     while plan.plays[i] != NONE:
         slot = find(s, plan.plays[i])
@@ -304,27 +293,27 @@ def reply(s, me, plan):
     """The answer to the question that is pending."""
     k = int(s.depth) - 1
     job, card = int(s.job[k]), int(s.card[s.source[k]])
-    if job == REACT:
+    if job == jobs.REACT:
         return IDS * REVEAL + int(s.card[lowest(s.can[REVEAL])])
-    if job == DISCARD:
+    if job == jobs.DISCARD:
         slot = to_cellar(s) if card == CELLAR else worst(s, me, int(s.least[k]) - int(s.done[k]))
         return selected(s, slot)
-    if job == TRASH:
+    if job == jobs.TRASH:
         return selected(s, trashed(s, me, k, card))
-    if job == GAIN:
+    if job == jobs.GAIN:
         slot = first_wanted(s, me, int(s.can[GAIN_CARD]), plan)
         if slot == NONE or card == MINE:
             slot = dearest(s, int(s.can[GAIN_CARD]))
         return chosen(s, GAIN_CARD, slot)
-    if job == PLAY_FROM_HAND:
+    if job == jobs.PLAY_FROM_HAND:
         return chosen(s, PLAY_CARD, to_play(s, me, plan))
-    if job == TOPDECK:
+    if job == jobs.TOPDECK:
         return selected(s, worst_of(s, int(s.can[SELECT])))
-    if job == YES_NO:
+    if job == jobs.YES_NO:
         return word(NO if card == LIBRARY and s.actions > 0 else YES)
-    if job == TRASH_LOOKED and s.least[k] > 0:  # a Bandit's victim gives up the cheaper one
+    if job == jobs.TRASH_LOOKED and s.least[k] > 0:  # a Bandit's victim gives up the cheaper one
         return chosen(s, PICK, lowest(s.can[PICK]))
-    return chosen(s, PICK, lowest(s.can[PICK]) if job == ORDER_LOOKED else NONE)
+    return chosen(s, PICK, lowest(s.can[PICK]) if job == jobs.ORDER_LOOKED else NONE)
 
 
 @rule
@@ -337,7 +326,7 @@ def chosen(s, family, slot):
 def selected(s, slot):
     """A slot of the hand as an action.
 
-    Somebody else may have begun to choose, and gone beyond the slot: then it is the worst card
+    Another player may have begun to choose and may have passed the slot: then it is the worst card
     that can still be chosen, or none.
     """
     slots = int(s.can[SELECT])
@@ -361,15 +350,15 @@ def dearest(s, slots):
     best, found = -1, NONE
     for slot in range(SLOTS):
         if slots >> slot & 1:
-            worth = 2 * int(s.cost[slot]) + (1 if s.types[slot] & (ACTION | TREASURE) else 0)
-            if worth > best:
-                best, found = worth, slot
+            rank = 2 * int(s.cost[slot]) + (1 if s.types[slot] & (ACTION | TREASURE) else 0)
+            if rank > best:
+                best, found = rank, slot
     return found
 
 
 @rule
 def worst_of(s, slots):
-    """The card that a seat parts with first."""
+    """The card that a seat gives up first."""
     best, found = RANKS, NONE
     for slot in range(SLOTS):
         if slots >> slot & 1 and RANK[s.card[slot]] < best:
@@ -379,7 +368,7 @@ def worst_of(s, slots):
 
 @rule
 def worst(s, me, cards):
-    """The lowest slot of so many worst cards in hand: cards are chosen in the order of ids."""
+    """The lowest slot of the worst cards in hand: several cards are chosen in the order of ids."""
     left, low = cards, SLOTS
     for rank in range(RANKS):
         for slot in range(SLOTS):

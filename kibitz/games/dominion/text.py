@@ -1,24 +1,11 @@
-"""How Dominion is told: the table as a seat sees it, and actions."""
+"""Dominion in words: the table as a seat sees it, and actions."""
 
 from __future__ import annotations
 
 from ...game import CHANCE, OVER
+from . import jobs
 from .cards import BASIC, TREASURE
 from .catalogue import CARDS
-from .effects import (
-    DISCARD,
-    DISCARD_LOOKED,
-    DRAW,
-    GAIN,
-    ORDER_LOOKED,
-    PLAY_FROM_HAND,
-    REACT,
-    TOPDECK,
-    TOPDECK_DISCARDED,
-    TRASH,
-    TRASH_LOOKED,
-    YES_NO,
-)
 from .resolve import (
     BUY_CARD,
     CONTROL,
@@ -55,27 +42,27 @@ PHASES = {
 }
 
 VERBS = {
-    DISCARD: "discard",
-    TRASH: "trash",
-    TOPDECK: "top",
-    TOPDECK_DISCARDED: "top",
-    TRASH_LOOKED: "trash",
-    DISCARD_LOOKED: "discard",
-    ORDER_LOOKED: "top",
+    jobs.DISCARD: "discard",
+    jobs.TRASH: "trash",
+    jobs.TOPDECK: "top",
+    jobs.TOPDECK_DISCARDED: "top",
+    jobs.TRASH_LOOKED: "trash",
+    jobs.DISCARD_LOOKED: "discard",
+    jobs.ORDER_LOOKED: "top",
 }
 
 QUESTIONS = {
-    DISCARD: "discards a card",
-    TRASH: "trashes a card",
-    GAIN: "gains a card",
-    PLAY_FROM_HAND: "plays a card",
-    TOPDECK: "puts a card on the deck",
-    TOPDECK_DISCARDED: "puts a discarded card on the deck",
-    YES_NO: "says yes or no",
-    REACT: "may reveal a Reaction",
-    TRASH_LOOKED: "trashes a card looked at",
-    DISCARD_LOOKED: "discards a card looked at",
-    ORDER_LOOKED: "says which card looked at comes on top",
+    jobs.DISCARD: "discards a card",
+    jobs.TRASH: "trashes a card",
+    jobs.GAIN: "gains a card",
+    jobs.PLAY_FROM_HAND: "plays a card",
+    jobs.TOPDECK: "puts a card on the deck",
+    jobs.TOPDECK_DISCARDED: "puts a discarded card on the deck",
+    jobs.YES_NO: "says yes or no",
+    jobs.REACT: "may reveal a Reaction",
+    jobs.TRASH_LOOKED: "trashes a card looked at",
+    jobs.DISCARD_LOOKED: "discards a card looked at",
+    jobs.ORDER_LOOKED: "says which card looked at comes on top",
 }
 
 
@@ -85,12 +72,12 @@ def name(s, slot):
 
 def cards(s, zone):
     """ "3 Copper, Estate", or "-" for no cards."""
-    told = [
+    held = [
         name(s, slot) if zone[slot] == 1 else f"{zone[slot]} {name(s, slot)}"
         for slot in range(SLOTS)
         if zone[slot]
     ]
-    return ", ".join(told) or "-"
+    return ", ".join(held) or "-"
 
 
 # The table ---------------------------------------------------------------------------------------
@@ -114,7 +101,7 @@ def about(s):
 
 
 def _supply(s):
-    """The piles, cheapest first, some a line."""
+    """The piles, cheapest first, four per line."""
     slots = sorted(range(SLOTS), key=lambda slot: (int(s.cost[slot]), name(s, slot)))
     piles = [f"${s.cost[slot]} {name(s, slot)} x{s.supply[slot]}" for slot in slots]
     wide = max(map(len, piles)) + 2
@@ -123,12 +110,12 @@ def _supply(s):
 
 
 def _seat(s, who, seat):
-    told = f"seat {who} (you)" if who == seat else f"seat {who}"
+    owner = f"seat {who} (you)" if who == seat else f"seat {who}"
     sizes = (
         f"{s.hand_size[who]} in hand, {int(s.deck_size[who]) + int(s.tops[who])} in the deck, "
         f"{points(s, who)} points, turn {s.turns[who]}"
     )
-    lines = [f"{told}: {sizes}"]
+    lines = [f"{owner}: {sizes}"]
     if who == seat:
         lines.append(f"  Hand: {cards(s, s.hand[who])}")
     elif s.shown[who].any():
@@ -161,19 +148,19 @@ def _now(s):
 
 
 def _pending(s, seat):
-    """The question that somebody has to answer, in words."""
+    """The question that a seat has to answer, in words."""
     if turn(s) < 0 or not s.depth:
         return []
     k = int(s.depth) - 1
     who, source = int(s.who[k]), name(s, s.source[k])
-    told = f"{source}: seat {who} {QUESTIONS[int(s.job[k])]}"
-    if s.job[k] == GAIN:
-        told += f" of up to ${s.limit[k]}"
-    elif s.job[k] == YES_NO and who == seat:
-        told += f" to: {_asked(s, k)}"
+    question = f"{source}: seat {who} {QUESTIONS[int(s.job[k])]}"
+    if s.job[k] == jobs.GAIN:
+        question += f" of up to ${s.limit[k]}"
+    elif s.job[k] == jobs.YES_NO and who == seat:
+        question += f" to: {_asked(s, k)}"
     elif s.least[k] > 1 or s.most[k] > 1:
-        told += f" ({s.done[k]} of {s.most[k]})"
-    return [told + "."]
+        question += f" ({s.done[k]} of {s.most[k]})"
+    return [question + "."]
 
 
 def _asked(s, k):
@@ -207,24 +194,24 @@ CONTROLS = {
 
 
 def news(s, seat, move):
-    """What a seat hears of a move: all but cards that are put on a deck or drawn unseen."""
+    """What a seat hears of a move: all, except cards put on a deck or drawn unseen."""
     k = int(s.depth) - 1
     if turn(s) == CHANCE and s.phase >= DEAL:
         who = int(s.who[k])
         if who == seat or s.open[k]:
             return action_text(s, move)
-        return f"seat {who} {'draws' if s.job[k] == DRAW else 'looks at'} a card"
+        return f"seat {who} {'draws' if s.job[k] == jobs.DRAW else 'looks at'} a card"
     family, choice = divmod(move, IDS)
     if not 0 <= turn(s) != seat:
         return action_text(s, move)
-    if family == CONTROL and choice == PLAY_ALL_TREASURES:  # that these are all is a secret
+    if family == CONTROL and choice == PLAY_ALL_TREASURES:  # that these are all stays a secret
         treasures = [
             n if t & TREASURE else 0 for n, t in zip(s.hand[turn(s)], s.types, strict=True)
         ]
         return f"play {cards(s, treasures)}"
-    if family != CONTROL and k >= 0 and s.job[k] == ORDER_LOOKED:
+    if family != CONTROL and k >= 0 and s.job[k] == jobs.ORDER_LOOKED:
         return "puts the cards back"
-    if family != CONTROL and k >= 0 and s.job[k] == TOPDECK and not s.open[k]:
+    if family != CONTROL and k >= 0 and s.job[k] == jobs.TOPDECK and not s.open[k]:
         return "puts a card on the deck"
     return action_text(s, move)
 

@@ -1,21 +1,21 @@
 """What a seat sees of Dominion: 300 channels of 128 places.
 
-In some channels a place is a slot and tells of the card there; of the others only the first few
-places are used. The rest is 0 for ever, so a view is written into memory that was zero once. Every
-number is a count divided by what is usual for it, so that most lie between 0 and 1, and none goes
-beyond 2. What somebody may not know is not told: of another seat's hand only the size, of a deck no
-order, and what can be chosen only to the seat that chooses.
+In some channels a place is a slot and describes the card there; in the others only the first few
+places are used. All other places stay 0, so a view is written into memory that was zeroed once. A
+number is a count divided by its usual size: most lie between 0 and 1, and none exceeds 2. A view
+shows nothing that its seat may not know: of another hand only the size, of a deck no order, and the
+choices of a decision only to the seat that decides.
 
-The channels are made for two seats. With more, the opponent is the seat to the left.
+The channels are designed for two seats. With more, the opponent is the seat to the left.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ...game import OVER, layout, room, rule
+from ...records import RecordType
+from . import jobs
 from .cards import (
     ACTION,
     CURSE,
@@ -29,18 +29,7 @@ from .cards import (
 )
 from .catalogue import CARDS as ALL_CARDS
 from .catalogue import FEATURES_BY_ID
-from .effects import (
-    DISCARD,
-    DISCARD_LOOKED,
-    GAIN,
-    OTHER,
-    PLAY,
-    PLAY_FROM_HAND,
-    TRASH,
-    TRASH_LOOKED,
-    YES_NO,
-    to_the_left,
-)
+from .effects import to_the_left
 from .resolve import CONTROL, FINISH, GAIN_CARD, PICK, PLAY_CARD, SELECT
 from .rules import IDS, points
 from .zones import (
@@ -61,7 +50,7 @@ from .zones import (
 )
 
 CHANNELS, PLACES = 300, 128
-MOST = 2.0  # no number goes beyond it, nor below its opposite
+MOST = 2.0  # all numbers lie between -MOST and MOST
 
 # By slot
 SUPPLY, IN_STOCK, AFFORDABLE, COST, IS_ACTION, IS_TREASURE, IS_VICTORY = 16, *range(18, 24)
@@ -93,7 +82,7 @@ GARDENS = BY_NAME["Gardens"]
 room_for_a_zone = room(np.int8, lambda game: SLOTS)
 
 
-def view(players: int) -> np.dtype[Any]:
+def view(players: int) -> RecordType:
     """The same for any number of players."""
     return layout(("channels", (CHANNELS, PLACES)))
 
@@ -130,7 +119,7 @@ def observe(s, seat, view):
 
 @rule
 def ratio(part, whole):
-    """Nothing of nothing is 0."""
+    """part / whole within bounds; 0 if the whole is 0."""
     if whole == 0:
         return 0.0
     return min(max(part / whole, -MOST), MOST)
@@ -172,7 +161,7 @@ def cost_of(s, zone):
 
 @rule
 def list_deck(s, seat, deck):
-    """A deck by slot. In which order cards lie on top of it is not told."""
+    """A deck by slot, without the order of the cards on top of it."""
     for slot in range(SLOTS):
         deck[slot] = s.deck[seat, slot]
     for i in range(s.tops[seat]):
@@ -181,7 +170,7 @@ def list_deck(s, seat, deck):
 
 @rule
 def effective_coins(s, seat):
-    """Coins to spend, and those that a seat could still make of its hand in its own turn."""
+    """Coins to spend and, in a seat's own turn, those that its hand can still make."""
     coins = int(s.coins)
     if s.player == seat:
         for slot in range(SLOTS):
@@ -243,10 +232,10 @@ def show_in_play(s, out):
 
 @rule
 def show_features(s, out):
-    """What the cards are. There is none in a slot while the kingdom is being drawn.
+    """What the cards are. A slot is empty while the kingdom is being drawn.
 
-    It takes half of the numbers of a view. They depend on the card alone, so where its id stands
-    already, its features do.
+    These are half of the numbers of a view. They depend on the card alone, so they are written only
+    if another id stood there.
     """
     for slot in range(SLOTS):
         active = s.initial[slot] > 0
@@ -319,7 +308,7 @@ def show_discards(s, me, out):
 
 @rule
 def show_cycle(s, me, deck, out):
-    """How long the deck will last, and what comes into it then."""
+    """How long the deck will last, and what the next one will be made of."""
     owned, cards = s.owned[me], size(deck)
     others = size(owned) - cards
     out[CYCLE, 0] = ratio(cards, 50)  # hands of five, by ten
@@ -401,13 +390,13 @@ def pending(s):
 def purpose(s, k):
     """What the question of a frame is for."""
     job = int(s.job[k])
-    if job in (DISCARD, DISCARD_LOOKED):
+    if job in (jobs.DISCARD, jobs.DISCARD_LOOKED):
         return TO_DISCARD
-    if job in (TRASH, TRASH_LOOKED):
+    if job in (jobs.TRASH, jobs.TRASH_LOOKED):
         return TO_TRASH
-    if job == GAIN:
+    if job == jobs.GAIN:
         return TO_GAIN
-    if job == PLAY_FROM_HAND or (job == YES_NO and s.card[s.source[k]] == VASSAL):
+    if job == jobs.PLAY_FROM_HAND or (job == jobs.YES_NO and s.card[s.source[k]] == VASSAL):
         return TO_PLAY
     return FOR_NOTHING
 
@@ -421,41 +410,41 @@ def show_pending(s, out):
     aim = purpose(s, k) if asked else FOR_NOTHING
     out[PENDING, 0] = asked
     out[PENDING, 1] = ratio(s.depth if asked else 0, 5)
-    for each in range(FOR_NOTHING, TO_GAIN + 1):
-        out[PENDING, 2 + each] = each == aim
+    for other in range(FOR_NOTHING, TO_GAIN + 1):
+        out[PENDING, 2 + other] = other == aim
     out[PENDING, 7] = asked and s.seat != s.player
-    out[LIMITS, 0] = ratio(s.limit[k] if job == DISCARD else 0, 10)
-    out[LIMITS, 1] = ratio(s.limit[k] if job == GAIN else 0, 10)
-    out[LIMITS, 2] = ratio(s.done[k] if job in (DISCARD, TRASH) else 0, 10)
+    out[LIMITS, 0] = ratio(s.limit[k] if job == jobs.DISCARD else 0, 10)
+    out[LIMITS, 1] = ratio(s.limit[k] if job == jobs.GAIN else 0, 10)
+    out[LIMITS, 2] = ratio(s.done[k] if job in (jobs.DISCARD, jobs.TRASH) else 0, 10)
     out[LIMITS, 3] = ratio(s.most[k] if asked else 0, 10)
     out[LIMITS, 5] = asked and s.can[CONTROL] >> FINISH & 1
-    for kind in range(OTHER + 1):
+    for kind in range(jobs.OTHER + 1):
         out[KIND, kind] = kind == job
 
 
 @rule
 def show_frame(s, out):
-    """How far some frames have come that are met often."""
+    """The progress of a few frames that are met often."""
     asked = pending(s)
     k = int(s.depth) - 1 if asked else 0
     job = int(s.job[k]) if asked else 0
     source, done, limit = int(s.card[s.source[k]]), int(s.done[k]), int(s.limit[k])
-    to_draw = done if job == DISCARD and source == CELLAR else 0
+    to_draw = done if job == jobs.DISCARD and source == CELLAR else 0
     out[CELLAR_FRAME, 0] = ratio(to_draw, 10)
-    out[CELLAR_FRAME, 1] = ratio(to_draw, 10)  # one for each that was discarded
-    is_chapel = job == TRASH and source == CHAPEL
+    out[CELLAR_FRAME, 1] = ratio(to_draw, 10)  # as many as were discarded
+    is_chapel = job == jobs.TRASH and source == CHAPEL
     out[CHAPEL_FRAME, 0] = ratio(done if is_chapel else 0, 4)
     out[CHAPEL_FRAME, 1] = ratio(s.most[k] if is_chapel else 0, 4)
-    out[GAIN_FRAME, 0] = ratio(limit if job == GAIN else 0, 10)
-    out[GAIN_FRAME, 1] = ratio(s.paid[k] if job == GAIN else 0, 10)
-    is_militia = job == DISCARD and limit > 0  # which alone knows a hand size to come down to
+    out[GAIN_FRAME, 0] = ratio(limit if job == jobs.GAIN else 0, 10)
+    out[GAIN_FRAME, 1] = ratio(s.paid[k] if job == jobs.GAIN else 0, 10)
+    is_militia = job == jobs.DISCARD and limit > 0  # no other discard has a hand size as its limit
     out[MILITIA_FRAME, 0] = ratio(limit if is_militia else 0, 10)
     out[MILITIA_FRAME, 1] = ratio(done if is_militia else 0, 5)
 
 
 @rule
 def show_choices(s, me, out):
-    """What can be chosen is for the eyes of the seat that decides: it tells of its hand."""
+    """The choices, shown to the seat that decides only: they reveal its hand."""
     mine, asked = s.seat == me, pending(s)
     k = int(s.depth) - 1 if asked else 0
     aim = purpose(s, k) if asked else FOR_NOTHING
@@ -477,11 +466,11 @@ def show_stack(s, out):
     """All frames that still have to ask or to act."""
     kinds, thrones, target = 0, 0, 0
     for k in range(s.depth if pending(s) else 0):
-        kinds |= 1 << min(int(s.job[k]), OTHER)
-        if s.job[k] == PLAY and s.done[k] == 0:  # the second play that a Throne Room owes
+        kinds |= 1 << min(int(s.job[k]), jobs.OTHER)
+        if s.job[k] == jobs.PLAY and s.done[k] == 0:  # the second play of a Throne Room
             thrones += 1
             target = int(s.source[k]) + 1
-    for kind in range(OTHER + 1):
+    for kind in range(jobs.OTHER + 1):
         out[KINDS, kind] = kinds >> kind & 1
     out[LIMITS, 4] = ratio(thrones, 5)
     out[THRONE_FRAMES, 0] = ratio(thrones, 5)

@@ -1,9 +1,9 @@
 """The table: where every card is, who knows of it, and how cards move. Nothing here decides.
 
 A game is played with seventeen kinds of cards, the seven of every game and ten of the kingdom.
-They are numbered by slot, in the order of their ids; a zone is how many it holds of each slot. A
-deck is a set too, for nobody knows its order, with a list on top of it of the cards that somebody
-has put or seen there. So a shuffle moves counts, and chance is met when an unknown card is drawn.
+They are numbered by slot, in the order of their ids; a zone is a count per slot. A deck is such a
+set, too, because nobody knows its order; a list holds the cards on top of it that somebody has put
+or seen there. So a shuffle moves counts, and drawing an unknown card is a chance move.
 """
 
 from __future__ import annotations
@@ -12,31 +12,33 @@ from typing import Any
 
 import numpy as np
 
+from ...compiled import Function
 from ...game import record, rule
+from ...records import RecordType
 
 SLOTS = 17
 TOPS = 32  # room for known cards on a deck
 LIMBO = 4  # room for cards being looked at
-# Throne Rooms on Throne Rooms owe one play each, ten at most; then come an Attack and its victims.
+# Up to ten nested Throne Rooms have a play pending each; then come an Attack and its victims.
 DEPTH = 24
 NONE = -1  # no card, no slot
 
-# The game draws a kingdom and a first seat, deals, and then goes round. At CLEAN_UP the cards of
-# the turn are put away; TURN_ENDS when five new ones have been drawn.
+# The game draws a kingdom and a first seat, deals, and then seats take turns. At CLEAN_UP the cards
+# of the turn are put away; TURN_ENDS when five new ones have been drawn.
 DRAW_KINGDOM, DRAW_FIRST, DEAL, ACTION_PHASE, BUY_PHASE, CLEAN_UP, TURN_ENDS = range(7)
 
 CARDS, ACTIONS, BUYS, COINS = range(4)  # what a play gives
 TO_DISCARDS, TO_HAND, TO_DECK = range(3)  # where a gained card goes
 
-# What is counted of a turn. The counts stand until the seat's next turn begins.
+# Counts of a turn. They stay until the seat's next turn begins.
 PLAYED_ACTIONS, PLAYED_TREASURES, DRAWN, GAINED, BOUGHT, MADE, SPENT, POINTS_BEFORE = range(8)
 
-# What a history tells.
+# Entries of a history.
 PLAYS, BUYS_ONE, GAINS, DISCARDS, TRASHES = range(1, 6)
 PUTS_ON_DECK, REVEALS, SAYS, DECLINES, ENDS_PHASE = range(6, 11)
 
 
-def state(players: int) -> np.dtype[Any]:
+def state(players: int) -> RecordType:
     return record(
         "dominion",
         # The piles, by slot
@@ -59,7 +61,7 @@ def state(players: int) -> np.dtype[Any]:
         ("hand_size", np.int16, players),
         ("deck_size", np.int16, players),  # of the unordered part
         ("discards_size", np.int16, players),
-        # Known cards on a deck, by seat: slots, the last on top, and who knows each, a bit a seat
+        # Known cards on a deck, by seat: slots, the last on top, and who knows them, a bit per seat
         ("top", np.int8, (players, TOPS)),
         ("top_seen", np.int8, (players, TOPS)),
         ("tops", np.int8, players),  # how many
@@ -76,16 +78,16 @@ def state(players: int) -> np.dtype[Any]:
         ("done", np.int8, DEPTH),  # cards chosen so far; how far a play has come; 1 for a yes
         ("least", np.int8, DEPTH),  # cards that must be chosen
         ("most", np.int8, DEPTH),  # cards that may be chosen, 0 for any number; or still to draw
-        ("low", np.int8, DEPTH),  # the slot chosen last, below which none can be chosen any more;
-        #                           the card that a yes or no is about
+        ("low", np.int8, DEPTH),  # the slot chosen last: lower ones cannot be chosen after it;
+        #                           or the card that a yes or no is about
         ("wanted", np.int16, DEPTH),  # types that can be chosen, ANY for all
         ("limit", np.int8, DEPTH),  # the highest cost to gain; the hand size to discard down to
         ("paid", np.int8, DEPTH),  # the cost of the card trashed for a gain
         ("to", np.int8, DEPTH),  # where a gained card goes
         ("open", np.int8, DEPTH),  # 1 if everybody sees the cards
-        ("safe", np.int8, DEPTH),  # seats that an Attack does not affect, a bit a seat
+        ("safe", np.int8, DEPTH),  # seats that an Attack does not affect, a bit per seat
         ("selected", np.int8, SLOTS),  # what the top frame has chosen so far
-        # Legal actions of the seat to move: a bit a slot for each family, the last are the controls
+        # Legal actions of the seat to move, by family: a bit per slot; the last are the controls
         ("can", np.int32, 8),
         # The turn
         ("seat", np.int8),  # who decides, or CHANCE, or OVER
@@ -97,7 +99,7 @@ def state(players: int) -> np.dtype[Any]:
         ("coins", np.int16),
         ("has_bought", np.int8),  # 1 after the first buy of the turn: no more Treasures
         ("silvers", np.int16),  # played this turn
-        ("silver_bonus", np.int16),  # what the first Silver of the turn brings besides its own
+        ("silver_bonus", np.int16),  # extra coins of the first Silver of the turn
         ("turns", np.int16, players),  # begun so far
         ("plies", np.int32),  # decisions so far
         ("truncated", np.int8),  # 1 if the game was stopped by `max_turns`
@@ -124,8 +126,8 @@ def state(players: int) -> np.dtype[Any]:
     )
 
 
-def _clearing() -> Any:
-    """Write the rule `clear`, which forgets no field: a loop for each shape that fields have."""
+def _clearing() -> Function:
+    """Generate the rule `clear`, so that no field is forgotten: one loop per shape of fields."""
     fields, lines = state(2), ["def clear(s):"]
     kept = [n for n in fields.names or () if n != "tail" and not n.startswith("tag_")]
     for shape in dict.fromkeys(fields[name].shape for name in kept):
@@ -135,7 +137,7 @@ def _clearing() -> Any:
         index = f"[{', '.join(f'i{d}' for d in range(len(shape)))}]" if shape else ""
         lines += [f"{'    ' * (len(shape) + 1)}s.{name}{index} = 0" for name in names]
     scope: dict[str, Any] = {"__name__": __name__}
-    # Under the name of this file the compiled code is kept on disk like any other rule.
+    # Under this file's name the compiled code is kept on disk like that of any other rule.
     exec(compile("\n".join(lines), __file__, "exec"), scope)
     return rule(scope["clear"])
 
@@ -148,7 +150,7 @@ clear = _clearing()
 
 @rule
 def note(s, seat, kind, slot, source, paid):
-    """What a seat has just done, for itself to remember."""
+    """Write what a seat has just done into its own history."""
     entry = s.acted[seat, int(s.acted_count[seat]) & 7]
     entry[0] = kind
     entry[1] = slot + 1
@@ -159,8 +161,8 @@ def note(s, seat, kind, slot, source, paid):
 
 
 @rule
-def tell(s, seat, kind, slot, paid):
-    """What everybody has just seen of a seat or its cards; NONE hides which card it was."""
+def announce(s, seat, kind, slot, paid):
+    """Write what everybody has just seen of a seat into its public history; NONE hides the card."""
     entry = s.events[seat, int(s.events_count[seat]) & 3]
     entry[0] = kind
     entry[1] = slot + 1
@@ -181,7 +183,7 @@ def to_hand(s, seat, slot):
 
 @rule
 def leave_hand(s, seat, slot):
-    """A card leaves a hand in sight of everybody."""
+    """A card leaves a hand, and everybody sees it."""
     s.hand[seat, slot] -= 1
     s.hand_size[seat] -= 1
     if s.shown[seat, slot] > 0:
@@ -190,9 +192,9 @@ def leave_hand(s, seat, slot):
 
 @rule
 def forget_hand(s, seat):
-    """Nobody knows any more what a hand holds.
+    """From now on nobody else knows what a hand holds.
 
-    Also when one card has left it unseen: to keep or drop single entries would tell which.
+    Also when one card has left it unseen: keeping or dropping single entries would say which.
     """
     for slot in range(SLOTS):
         s.shown[seat, slot] = 0
@@ -221,7 +223,7 @@ def leave_discards(s, seat, slot):
 
 @rule
 def everybody(s):
-    """All seats, a bit a seat."""
+    """The set of all seats, a bit per seat."""
     return (1 << s.hand.shape[0]) - 1
 
 
@@ -237,7 +239,7 @@ def put_on_deck(s, seat, slot, seen):
 
 @rule
 def forget_lowest(s, seat):
-    """Nobody remembers more cards than there is room for: the lowest of them loses its place."""
+    """There is room for no more known cards: the lowest joins the unordered ones."""
     s.deck[seat, s.top[seat, 0]] += 1
     s.deck_size[seat] += 1
     for i in range(TOPS - 1):
@@ -248,7 +250,7 @@ def forget_lowest(s, seat):
 
 @rule
 def take_top(s, seat):
-    """Remove the known card on top of a deck: its slot + 64 * who has seen it."""
+    """Take the known card from the top of a deck. Returns its slot + 64 * who has seen it."""
     n = int(s.tops[seat]) - 1
     slot, seen = int(s.top[seat, n]), int(s.top_seen[seat, n])
     s.top[seat, n] = 0
@@ -259,7 +261,7 @@ def take_top(s, seat):
 
 @rule
 def shuffle(s, seat):
-    """The discard pile becomes the deck, which is empty."""
+    """Make the discard pile the deck, which is empty."""
     for slot in range(SLOTS):
         s.deck[seat, slot] = s.discards[seat, slot]
         s.discards[seat, slot] = 0
@@ -272,7 +274,7 @@ def shuffle(s, seat):
 
 @rule
 def leave_limbo(s, slot):
-    """One card of this slot is not looked at any more."""
+    """Take one card of this slot from those being looked at."""
     last = int(s.in_limbo) - 1
     i = 0
     while s.limbo[i] != slot:
@@ -284,12 +286,12 @@ def leave_limbo(s, slot):
     s.in_limbo = last
 
 
-# Out of a zone and into another, as told on cards ------------------------------------------------
+# From zone to zone, as cards say -----------------------------------------------------------------
 
 
 @rule
 def gain(s, seat, slot, to, bought):
-    """Take a card from the supply. Of an empty pile nothing is gained."""
+    """Take a card from the supply; nothing happens if its pile is empty."""
     if s.supply[slot] == 0:
         return
     s.supply[slot] -= 1
@@ -309,9 +311,9 @@ def gain(s, seat, slot, to, bought):
     entry[3] = s.turns[seat]
     s.gained_count[seat] += 1
     if bought:
-        tell(s, seat, BUYS_ONE, slot, int(s.cost[slot]))
+        announce(s, seat, BUYS_ONE, slot, int(s.cost[slot]))
     else:
-        tell(s, seat, GAINS, slot, 0)
+        announce(s, seat, GAINS, slot, 0)
 
 
 @rule
@@ -319,14 +321,14 @@ def trash(s, seat, slot):
     """A card that has left its zone goes to the trash."""
     s.trash[slot] += 1
     s.owned[seat, slot] -= 1
-    tell(s, seat, TRASHES, slot, 0)
+    announce(s, seat, TRASHES, slot, 0)
 
 
 @rule
 def discard(s, seat, slot):
-    """A card that has left its zone goes to the discard pile, for everybody to see."""
+    """A card that has left its zone goes to the discard pile, and everybody sees it."""
     to_discards(s, seat, slot)
-    tell(s, seat, DISCARDS, slot, 0)
+    announce(s, seat, DISCARDS, slot, 0)
 
 
 @rule
