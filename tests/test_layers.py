@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import house
 import pytest
 
 import kibitz
@@ -142,6 +143,14 @@ def decorators_of(path):
                 called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
             )
     return found
+
+
+def test_functions_are_short_and_take_few_arguments():
+    """Kernels and commands aside, whose parameters are arrays and options. One is a declaration."""
+    plain = [function for function in house.functions(HOUSE) if not function.declares]
+    longest = [function for function in plain if function.lines > 50]
+    assert [function.name for function in longest] == ["games/dominion/zones.py:state"]
+    assert max(function.parameters for function in plain) <= 8
 
 
 def test_no_file_is_a_drawer_for_anything():

@@ -37,6 +37,10 @@ def partners(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "partners", edits)
 
 
+def nim(name: str, promise: str, *edits: str) -> Mistake:
+    return Mistake(name, promise, "nim", edits)
+
+
 def dice(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "liars_dice", edits)
 
@@ -60,6 +64,25 @@ MISTAKES = [
         "views_keep_secrets",
         "if turn(s) == OVER:\n        others",
         "if s.length > 0:\n        others",
+    ),
+    kuhn(
+        "an onlooker sees the card of seat 0",
+        "onlookers_see_no_secrets",
+        """    sentences = [f"Bets so far: {bets or 'none'}."]\n""",
+        """    sentences = [f"Bets so far: {bets or 'none'}."]\n"""
+        "    if seat == ONLOOKER:\n        sentences.append(str(s.card[0]))\n",
+    ),
+    kuhn(
+        "an onlooker hears which card is dealt",
+        "onlookers_see_no_secrets",
+        "if turn(s) == CHANCE and seat != (",
+        "if turn(s) == CHANCE and seat >= 0 and seat != (",
+    ),
+    nim(
+        "a further view keeps what an earlier one had there",
+        "views_are_written_whole",
+        "view.rest[n] = 1 if",
+        "view.rest[n] += 1 if",
     ),
     kuhn(
         "the legal actions depend on the other card",

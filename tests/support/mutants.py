@@ -158,6 +158,37 @@ BORDER = [
     ),
 ]
 
+GAMES = [
+    mutant(
+        "a further view is written by the rule of the default view",
+        "game.py",
+        "        observer = game.observers.get(name, game.observe)\n",
+        "        observer = game.observe\n",
+        "ground/test_views.py::test_every_view_is_written_by_its_own_rule",
+    ),
+    mutant(
+        "a network reads the default view, whatever it was trained on",
+        "players/networks.py",
+        "        return self._judge(sight.through(self.view))\n",
+        "        return self._judge(sight)\n",
+        "ground/test_views.py::test_a_network_reads_the_view_that_it_was_trained_on",
+    ),
+    mutant(
+        "an onlooker sees what seat 0 sees",
+        "game.py",
+        'return str(self.seen(s, ONLOOKER)) if self.onlookers else ""',
+        "return str(self.seen(s, 0))",
+        "arena/test_onlookers.py::test_an_onlooker_sees_the_bids_and_no_dice",
+    ),
+    mutant(
+        "an onlooker of a game that knows none is told the news",
+        "game.py",
+        "return str(self.news(s, seat, move)) if seat != ONLOOKER or self.onlookers else",
+        "return str(self.news(s, seat, move)) if seat < 9 else",
+        "arena/test_onlookers.py::test_a_game_that_does_not_know_onlookers_shows_them_nothing",
+    ),
+]
+
 PLAYERS = [
     mutant(
         "a sight is made from the truth",
@@ -888,6 +919,7 @@ CONTRACT = [
 MUTANTS = [
     *CHANCE,
     *BORDER,
+    *GAMES,
     *PLAYERS,
     *ARENA,
     *TRAIN,
