@@ -6,19 +6,19 @@ A kernel is a loop over games that sees the game only through the overloaded nam
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .chance import STREAM, below, streams
 from .compiled import Function, kernel, rule
-from .devices import Array, Cpu, as_int64, as_words, check_memory, device_named
+from .devices import Array, Cpu, HostArray, as_int64, as_words, check_memory, device_named
 from .game import (
     CHANCE,
     OVER,
     Game,
     GameError,
+    State,
     actions,
     choose,
     flaw,
@@ -238,7 +238,7 @@ def check_positions(game: Game, states: Array, source: object) -> None:
         raise GameError(f"{source}: state {i} is no position: {game.flaws[numbers[i] - 1]}")
 
 
-def out_of_bounds(game: Game, states: Any) -> str:
+def out_of_bounds(game: Game, states: Array) -> str:
     """The first field that is outside of what random play has shown, in words; or nothing."""
     for name, (low, high) in field_bounds(game).items():
         values = states[name]
@@ -249,7 +249,7 @@ def out_of_bounds(game: Game, states: Any) -> str:
 
 
 @functools.lru_cache(maxsize=64)
-def field_bounds(game: Game) -> dict[str, tuple[Any, Any]]:
+def field_bounds(game: Game) -> dict[str, tuple[np.generic, np.generic]]:
     """The least and the most that random play writes into each field, the house's own aside."""
     batch = Batch(game, BOUND_GAMES, seed=0, threads=1)
     low = {n: batch.states[n].min() for n in own_fields(batch.states)}
@@ -263,7 +263,7 @@ def field_bounds(game: Game) -> dict[str, tuple[Any, Any]]:
     return {name: (low[name], high[name]) for name in low}
 
 
-def illegal_choice(game: Game, s: Any, who: str, action: Any) -> IllegalAction:
+def illegal_choice(game: Game, s: State, who: str, action: object) -> IllegalAction:
     """What to say about a player's choice that the rules do not allow."""
     return IllegalAction(
         f"{game.name}, seat {int(game.turn(s))}: {who} chose {action}, which is not legal here; "
@@ -314,7 +314,7 @@ class Batch:
         batch.options = batch.device.put(np.array([game.options.numbers()]))
         return batch
 
-    def run(self, function: Function, *arrays: Any) -> None:
+    def run(self, function: Function, *arrays: Array) -> None:
         """Run a kernel over all games; integers and arrays of the device pass as they are."""
         self.device.run(function, self.size, *arrays)
 
@@ -459,7 +459,7 @@ class Batch:
         plies = whole_number("plies", plies, most=2**63 - 1)
         self.run(wander_all, self.states, self.options, self.rngs, plies)
 
-    def host(self) -> Any:
+    def host(self) -> HostArray:
         """The states as a NumPy array; a copy when they are on a GPU."""
         return self.device.get(self.states)
 
@@ -494,7 +494,7 @@ class Batch:
         check_memory("chance streams", rngs)
         return rngs
 
-    def _made(self, function: Callable[..., Any], dtype: Any, *arrays: Any) -> Array:
+    def _made(self, function: Function, dtype: DTypeLike, *arrays: Array) -> Array:
         out = self.device.empty(self.size, dtype)
         self.run(function, self.states, *arrays, out)
         return out

@@ -23,7 +23,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from numba.core import caching, compiler
 from numba.core.errors import NumbaWarning
@@ -40,6 +40,8 @@ UNUSED_DAYS = 30
 MOST_BYTES = 2 << 30  # more than this is pruned ...
 PRUNED_BYTES = 1 << 30  # ... down to this
 
+Dispatcher: TypeAlias = Any  # numba's: a function and its compiled copies
+Signature: TypeAlias = tuple[Any, ...]  # the types of a copy's arguments, and more of numba's
 Place = Callable[[object], str | None]  # signature -> name of its shelf; None: do not keep it
 
 
@@ -218,7 +220,7 @@ def _discard(file: Path) -> None:
 # numba's side -------------------------------------------------------------------------------------
 
 
-def keep(dispatcher: Any, place: Place) -> None:
+def keep(dispatcher: Dispatcher, place: Place) -> None:
     """Let `dispatcher` look for its compiled code on the shelf that `place` names.
 
     `_cache` is semi-private in numba 0.68. It leaves the user's own numba settings alone.
@@ -226,7 +228,7 @@ def keep(dispatcher: Any, place: Place) -> None:
     dispatcher._cache = CodeCache(dispatcher.py_func, place)
 
 
-def kept_signatures(dispatcher: Any, sample: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+def kept_signatures(dispatcher: Dispatcher, sample: Signature) -> list[Signature]:
     """The signatures of `dispatcher` that are on disk, on the same shelf as `sample`."""
     cache = dispatcher._cache
     return cache.signatures(sample) if isinstance(cache, CodeCache) else []
@@ -255,7 +257,7 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
     def flush(self) -> None:
         self.disable()  # numba is about to compile again and must not find what is on disk
 
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
+    def load_overload(self, sig: Signature, target_context: Any) -> Any:
         """The code for one signature, or None: then numba compiles it."""
         target_context.refresh()
         key = self._index_key(sig, target_context.codegen())
@@ -271,7 +273,7 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
             _discard(file)
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
+    def save_overload(self, sig: Signature, data: Any) -> None:
         """Keep the code for one signature, if there is room."""
         key = self._index_key(sig, data.codegen)
         file = self._file(key)
@@ -283,14 +285,14 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
             write_entry(file, entry)
             _prune_once()
 
-    def signatures(self, sample: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    def signatures(self, sample: Signature) -> list[Signature]:
         name = self._place(sample)
         folder = shelf(name) if name else None
         files = folder.glob(f"{self._name}.*") if folder else ()
         payloads = [payload for file in files if (payload := read_entry(file))]
         return [pickle.loads(payload)[0] for payload in payloads]
 
-    def _file(self, key: tuple[Any, ...]) -> Path | None:
+    def _file(self, key: Signature) -> Path | None:
         name = self._place(key[0]) if self._enabled else None
         folder = shelf(name) if name else None
         return folder / f"{self._name}.{_hash(key)[:24]}" if folder else None

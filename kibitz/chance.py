@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .compiled import rule
 from .options import GameError, shown, whole_number
@@ -25,6 +26,10 @@ PURPOSES = ("table", "search", "player", "training")
 
 # A plain record, not one of `game.record`: streams begin trees and other records too.
 STREAM = np.dtype((np.record, [("key", np.uint64), ("count", np.uint64)]))
+
+Stream: TypeAlias = np.void
+"""A stream of random numbers: a record of the type STREAM."""
+Streams: TypeAlias = NDArray[np.void]
 
 LOW, HALF, ONE = np.uint64(0xFFFFFFFF), np.uint64(32), np.uint64(1)
 MULTIPLIERS = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)  # of Philox4x32
@@ -111,7 +116,7 @@ def fresh_seed() -> int:
     return secrets.randbits(63)
 
 
-def streams(seed: int, purpose: str, count: int, first: int = 0) -> Any:
+def streams(seed: int, purpose: str, count: int, first: int = 0) -> Streams:
     """Streams number `first` ... `first + count - 1` of a seed and a purpose, as an array.
 
     Each has room for 2^64 numbers, and no two share a key, but for a chance of 2^-64 a pair.
@@ -134,6 +139,7 @@ def _keys(seed: int, purpose: str, block: int) -> bytes:
     return hashed.digest(8 * KEYS_PER_HASH)
 
 
-def stream(seed: int, purpose: str, index: int = 0) -> Any:
+def stream(seed: int, purpose: str, index: int = 0) -> Stream:
     """One stream: `below(stream(7, "table"), 6)` is the first die of table 0."""
-    return streams(seed, purpose, 1, index)[0]
+    first: Stream = streams(seed, purpose, 1, index)[0]
+    return first

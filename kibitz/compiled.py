@@ -27,8 +27,10 @@ import numpy as np
 from numba import from_dtype, njit, types
 from numba.core import cgutils, event
 from numba.extending import intrinsic
+from numpy.typing import DTypeLike
 
 from . import cache
+from .cache import Dispatcher
 
 HOUSE = Path(__file__).parent
 GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everything compiled
@@ -43,7 +45,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
 NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
 
 Function = Callable[..., Any]
-RULES: list[Any] = []  # every compiled function, so that `batch` can prepare them for CUDA
+RULES: list[Dispatcher] = []  # every compiled function, so that `batch` can prepare them for CUDA
 
 # A record that begins like another counts as its subtype, and numba calls that experimental.
 warnings.simplefilter("ignore", numba.core.errors.NumbaExperimentalFeatureWarning)
@@ -91,7 +93,7 @@ def _compiled(function: Function, widen: bool) -> Function:
     return dispatcher  # type: ignore[no-any-return]
 
 
-def widen_integers(dispatcher: Any) -> Any:
+def widen_integers(dispatcher: Dispatcher) -> Dispatcher:
     """Let `dispatcher` compile one copy for all widths of integers and for literals."""
     find = dispatcher.get_call_template
     dispatcher.get_call_template = lambda args, kws: find(
@@ -109,7 +111,7 @@ def _widened(t: types.Type) -> types.Type:
     return t
 
 
-def stack_list(kind: Any, size_of: Callable[[Any], int]) -> Function:
+def stack_list(kind: DTypeLike, size_of: Callable[[Any], int]) -> Function:
     """A function of a record that gives an empty list on the stack.
 
     Its length follows from the record's type, so that a GPU thread can have the list in its own

@@ -13,14 +13,19 @@ import math
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import DTypeLike, NDArray
 
 from .compiled import RULES, Function, widen_integers
 from .options import GameError, shown, whole_number
 
-Array = Any  # a NumPy array, a device array, or anything that shares its memory with one
+Array: TypeAlias = Any
+"""A NumPy array, a device array, or anything that shares its memory with one."""
+HostArray: TypeAlias = NDArray[Any]
+Size: TypeAlias = int | tuple[int, ...]
+Part = TypeVar("Part")
 
 BLOCK, WARP = 128, 32  # GPU threads a block, for many games and for few
 FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
@@ -49,7 +54,7 @@ class Cpu:
     def __init__(self, threads: int | None = None) -> None:
         self.threads = lanes(threads)
 
-    def run(self, function: Function, size: int, *arrays: Any) -> None:
+    def run(self, function: Function, size: int, *arrays: Array) -> None:
         parts = min(self.threads, size)
         if parts <= 1:
             function(0, size, 1, *arrays)
@@ -62,11 +67,11 @@ class Cpu:
         for each in work:
             each.result()
 
-    def launch(self, function: Function, size: int, *arrays: Any) -> None:
+    def launch(self, function: Function, size: int, *arrays: Array) -> None:
         """Run a kernel on this thread alone, for a caller that has made threads of its own."""
         function(0, size, 1, *arrays)
 
-    def each(self, parts: Sequence[Any], work: Callable[[Any], object]) -> None:
+    def each(self, parts: Sequence[Part], work: Callable[[Part], object]) -> None:
         """Do `work` for every part, a thread a part."""
         if len(parts) == 1:
             work(parts[0])
@@ -74,17 +79,17 @@ class Cpu:
         for done in [_pool(len(parts)).submit(work, part) for part in parts]:
             done.result()
 
-    def empty(self, shape: Any, dtype: Any) -> Array:
+    def empty(self, shape: Size, dtype: DTypeLike) -> Array:
         return zeros(shape, dtype)
 
-    def scratch(self, shape: Any, dtype: Any) -> Array:
+    def scratch(self, shape: Size, dtype: DTypeLike) -> Array:
         """Memory that a kernel writes before it reads it."""
         return zeros(shape, dtype)
 
-    def put(self, array: Any) -> Array:
+    def put(self, array: Array) -> Array:
         return as_array(array)
 
-    def get(self, array: Array) -> np.ndarray[Any, Any]:
+    def get(self, array: Array) -> HostArray:
         return np.asarray(array)
 
     def synchronize(self) -> None:
@@ -106,30 +111,30 @@ class Gpu:
             raise GameError("there is no CUDA device here; use device='cpu'")
         self.stream = self.cuda.external_stream(stream) if stream else 0
 
-    def run(self, function: Function, size: int, *arrays: Any) -> None:
+    def run(self, function: Function, size: int, *arrays: Array) -> None:
         _prepare_rules_for_cuda()
         threads = PACKED if self.stream else WARP if size <= FEW else BLOCK
         blocks = (size + threads - 1) // threads
-        tuples = tuple(type(array) if isinstance(array, tuple) else None for array in arrays)
+        tuples = tuple(type(array) if _is_named(array) else None for array in arrays)
         _launcher(function, tuples)[blocks, threads, self.stream](size, *_unpacked(arrays))
 
     launch = run
 
-    def empty(self, shape: Any, dtype: Any) -> Array:
+    def empty(self, shape: Size, dtype: DTypeLike) -> Array:
         return self.cuda.to_device(zeros(shape, dtype))
 
-    def scratch(self, shape: Any, dtype: Any) -> Array:
+    def scratch(self, shape: Size, dtype: DTypeLike) -> Array:
         """Memory that a kernel writes before it reads it: nothing is copied from the host."""
         return self.cuda.device_array(shape, dtype)
 
-    def put(self, array: Any) -> Array:
+    def put(self, array: Array) -> Array:
         if hasattr(array, "copy_to_host"):  # is on the device already
             return array
         if hasattr(array, "__cuda_array_interface__"):  # a torch tensor, say
             return self.cuda.as_cuda_array(array)
         return self.cuda.to_device(np.ascontiguousarray(as_array(array)))
 
-    def get(self, array: Array) -> np.ndarray[Any, Any]:
+    def get(self, array: Array) -> HostArray:
         return array.copy_to_host() if hasattr(array, "copy_to_host") else np.asarray(array)
 
     def synchronize(self) -> None:
@@ -139,7 +144,7 @@ class Gpu:
 Device = Cpu | Gpu
 
 
-def device_named(name: str, threads: int | None = None) -> Any:
+def device_named(name: str, threads: int | None = None) -> Device:
     """The device called "cpu" or "cuda"."""
     if not isinstance(name, str) or name not in ("cpu", "cuda"):
         raise GameError(f"there is no device {shown(name)}; there are cpu and cuda")
@@ -206,9 +211,14 @@ def _launcher(function: Function, tuples: tuple[type | None, ...]) -> Any:
     return cuda_module().jit(scope["launch"])
 
 
-def _unpacked(arrays: tuple[Any, ...]) -> list[Any]:
+def _unpacked(arrays: tuple[Array, ...]) -> list[Array]:
     """Arguments with the fields of named tuples in their place."""
-    return [a for array in arrays for a in (array if isinstance(array, tuple) else (array,))]
+    return [a for array in arrays for a in (array if _is_named(array) else (array,))]
+
+
+def _is_named(array: Array) -> bool:
+    """Whether it is a named tuple of arrays; a plain tuple travels as it is."""
+    return isinstance(array, tuple) and hasattr(array, "_fields")
 
 
 # Arrays -----------------------------------------------------------------------------------------
@@ -224,7 +234,7 @@ def check_memory(what: str, array: Array) -> None:
         raise GameError(f"{what} are written to, and these cannot be; give a copy of them")
 
 
-def as_array(given: Any) -> np.ndarray[Any, Any]:
+def as_array(given: object) -> HostArray:
     """A NumPy array that shares its memory with what is given, where that is possible."""
     try:
         return np.asarray(given)
@@ -240,7 +250,7 @@ def memory() -> float:
         return math.inf
 
 
-def zeros(shape: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def zeros(shape: Size, dtype: DTypeLike) -> HostArray:
     """A new array, if there is room for it at all."""
     needed = math.prod(shape if isinstance(shape, tuple) else (shape,)) * np.dtype(dtype).itemsize
     try:

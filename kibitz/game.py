@@ -14,13 +14,14 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numba import from_dtype
+from numba import from_dtype, types
 from numba.extending import overload
+from numpy.typing import DTypeLike, NDArray
 
-from .chance import below, pick
+from .chance import Stream, below, pick
 from .compiled import Function, kernel, rule, stack_list
 from .notation import (
     NotationError,
@@ -32,7 +33,7 @@ from .notation import (
     view_text,
 )
 from .options import GameError, OptionError, Options, shown
-from .records import layout, record, tag_of
+from .records import RecordType, layout, record, tag_of
 
 __all__ = [
     "CHANCE",
@@ -56,8 +57,12 @@ OVER = -2  # `turn`: the game has ended
 ONLOOKER = -3  # a "seat" that sees what everybody sees: for `seen`, `news` and drawings
 DEFAULT_VIEW = "default"
 
-State = Any  # an np.record of the game's dtype
-View = Any  # an np.record of the game's view dtype
+State: TypeAlias = Any
+"""A record of a game. Its fields are the game's own, so no checker knows them."""
+View: TypeAlias = Any
+"""A record of a view."""
+Kind: TypeAlias = np.dtype[Any] | types.Type
+"""The type of a record, as NumPy or as numba knows it."""
 
 
 # A game ----------------------------------------------------------------------------------------
@@ -70,9 +75,9 @@ class Shape:
     seats: int
     num_actions: int  # actions are the integers below this
     num_outcomes: int  # chance outcomes likewise
-    state: np.dtype[Any]
-    view: np.dtype[Any]  # what networks see unless they ask for another
-    views: Mapping[str, np.dtype[Any]] = field(default_factory=dict)  # further ones, by name
+    state: RecordType
+    view: RecordType  # what networks see unless they ask for another
+    views: Mapping[str, RecordType] = field(default_factory=dict)  # further ones, by name
     max_legal: int = 0  # most legal actions at once; by default num_actions
     teams: tuple[int, ...] = ()  # by seat: partners share a team; by default one each
 
@@ -112,7 +117,7 @@ class Planned:
     follow: Function  # follow(s, seat, rng, plan)
     plan: State
 
-    def __call__(self, s: State, seat: int, rng: Any) -> int:
+    def __call__(self, s: State, seat: int, rng: Stream) -> int:
         return int(self.follow(s, seat, rng, self.plan))
 
 
@@ -137,7 +142,7 @@ class Game:
 
     name: str
     version: int  # of the rules and the view: a network remembers it
-    shape: Shape | Callable[[Any], Shape]
+    shape: Shape | Callable[..., Shape]  # of the options
     start: Function
     turn: Function
     actions: Function
@@ -162,7 +167,10 @@ class Game:
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
     onlookers: bool = False  # whether `seen` and `news` know ONLOOKER; if not, it sees nothing
     options: Options = field(default_factory=Options)
-    presets: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    # option sets that the contract tries beside the defaults and the presets; None: for each option
+    # its least and its largest value, and all its words
+    tried: Sequence[Mapping[str, object]] | None = None
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
     players: Mapping[str, Function | Planned] = field(default_factory=dict)
     next_round: Function | None = None  # match play in rounds, see arena.match
@@ -170,7 +178,7 @@ class Game:
     score_range: tuple[float, float] = (-1.0, 1.0)
     zero_sum: bool = True
     perfect_recall: bool = False  # whether the view shows all that the seat ever saw
-
+    deduces: bool = True  # whether `redeal` heeds what follows from the moves others could make
     viewed: str = DEFAULT_VIEW  # which of its views the game is seen through
 
     sizes: Shape = field(init=False, repr=False)
@@ -202,7 +210,7 @@ class Game:
         """This game as networks see it that read another of its views."""
         return self if view == self.viewed else dataclasses.replace(self, viewed=view)
 
-    def bind(self, **options: Any) -> Game:
+    def bind(self, **options: object) -> Game:
         """This game under other options; texts such as "4,5" are read."""
         if (preset := options.pop("preset", None)) is not None:
             if not isinstance(preset, str) or preset not in self.presets:
@@ -245,16 +253,16 @@ class Game:
         return self.sizes.max_legal
 
     @property
-    def state(self) -> np.dtype[Any]:
+    def state(self) -> RecordType:
         return self.sizes.state
 
     @property
-    def views(self) -> Mapping[str, np.dtype[Any]]:
+    def views(self) -> Mapping[str, RecordType]:
         """The layouts of all views, by name."""
         return self.sizes.views
 
     @property
-    def view(self) -> np.dtype[Any]:
+    def view(self) -> RecordType:
         return self.views[self.viewed]
 
     @property
@@ -326,10 +334,10 @@ class Game:
         self.score(s, out)
         return [float(x) for x in out]
 
-    def look(self, s: State, seat: int) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def look(self, s: State, seat: int) -> NDArray[np.float32]:
         """What one seat sees, as the numbers a network would get. [view_size]"""
         view = np.zeros(1, self.view)
-        observe(s, self.seat(seat), view[0])
+        self.observers.get(self.viewed, self.observe)(s, self.seat(seat), view[0])
         return view.view(np.float32).reshape(-1)
 
     def sight_text(self, s: State, seat: int) -> str:
@@ -385,9 +393,9 @@ class Game:
 
 # The names, overloaded by record type ----------------------------------------------------------
 
-_GAMES: dict[Any, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
-_OBSERVERS: dict[Any, Function] = {}  # likewise, by the types of a record and a view
-_PLAYERS: dict[Any, Function | Planned] = {}  # likewise, by the dtype of a player's token
+_GAMES: dict[Kind, Game] = {}  # by NumPy dtype, for the interpreter, and by numba type
+_OBSERVERS: dict[tuple[Kind, Kind], Function] = {}  # likewise, by the types of a record and a view
+_PLAYERS: dict[Kind, Function | Planned] = {}  # likewise, by the dtype of a player's token
 _RULES: dict[str, dict[str, Function]] = {}  # by a record's name: the rules that it is played by
 _OVERLOADED: list[str] = []  # the names of these rules
 
@@ -419,7 +427,7 @@ def _register_player(game: Game, name: str, choose_: Function | Planned) -> None
     _PLAYERS[from_dtype(token_type)] = choose_
 
 
-def game_of(s: Any) -> Game:
+def game_of(s: State) -> Game:
     """The game that a record, or the numba type of one, belongs to."""
     return _GAMES[getattr(s, "dtype", s)]
 
@@ -475,17 +483,17 @@ def turn(s: State) -> int:
 
 
 @overloaded
-def odds(s: State, out: Any) -> None:
+def odds(s: State, out: NDArray[np.float64]) -> None:
     """At CHANCE: the probability of every outcome. out: float64 [num_outcomes]"""
 
 
 @overloaded
-def roll(s: State, rng: Any) -> int:
+def roll(s: State, rng: Stream) -> int:
     """At CHANCE: draw one outcome, play it and return it."""
 
 
 @overloaded
-def actions(s: State, out: Any) -> int:
+def actions(s: State, out: NDArray[np.int16]) -> int:
     """Write the legal actions in ascending order and return how many. out: int16 [max_legal]"""
 
 
@@ -495,12 +503,12 @@ def play(s: State, action: int) -> None:
 
 
 @overloaded
-def score(s: State, out: Any) -> None:
+def score(s: State, out: NDArray[np.float32]) -> None:
     """At OVER: what each seat got. out: float32 [seats]"""
 
 
 @overloaded
-def margin(s: State, out: Any) -> None:
+def margin(s: State, out: NDArray[np.float32]) -> None:
     """At OVER: by how much each seat won, in card points or the like. out: float32 [seats]"""
 
 
@@ -528,7 +536,7 @@ def _observe(s, seat, view):
 
 
 @overloaded
-def redeal(s: State, seat: int, rng: Any) -> None:
+def redeal(s: State, seat: int, rng: Stream) -> None:
     """Replace what the seat cannot know by something equally possible."""
 
 
@@ -551,7 +559,7 @@ def label(s: State, action: int) -> int:
     """What everybody sees of an action: its name independent of the hidden deal."""
 
 
-def choose(who: State, s: State, seat: int, rng: Any) -> int:
+def choose(who: State, s: State, seat: int, rng: Stream) -> int:
     """The action of the compiled player that the token `who` stands for."""
     function = _PLAYERS[who.dtype]
     if isinstance(function, Planned):
@@ -586,7 +594,7 @@ def _is_random(who):
 # Players and chance that every game has ---------------------------------------------------------
 
 
-def room(kind: Any, size_of: Callable[[Game], int]) -> Function:
+def room(kind: DTypeLike, size_of: Callable[[Game], int]) -> Function:
     """A function of a record that gives an empty list, as long as the record's game needs."""
     return stack_list(kind, lambda s: size_of(game_of(s)))
 

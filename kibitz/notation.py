@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .options import GameError, shown
 
@@ -55,7 +56,7 @@ def parse_fields(s: State, text: str) -> None:
         s[fields[name]] = _numbers(part, values, s.dtype[fields[name]])
 
 
-def _numbers(part: str, values: str, field: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def _numbers(part: str, values: str, field: np.dtype[np.generic]) -> NDArray[np.generic]:
     size = int(np.prod(field.shape))
     try:
         given = np.array(values.split(","), field.base)

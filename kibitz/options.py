@@ -23,13 +23,14 @@ class OptionError(GameError):
     """An option that the game does not have or a value that it cannot take."""
 
 
-def whole_number(what: str, given: Any, least: int = 0, most: int | None = None) -> int:
+def whole_number(what: str, given: object, least: int = 0, most: int | None = None) -> int:
     """`given` itself, once it is known to be a whole number in this range; True is not one."""
-    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
-    if not whole or given < least or (most is not None and given > most):
-        wanted = f"{least} or more" if most is None else f"{least} to {most}"
-        raise GameError(f"{what}: a whole number, {wanted}, not {shown(given)}")
-    return int(given)
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        number = int(given)
+        if least <= number and (most is None or number <= most):
+            return number
+    wanted = f"{least} or more" if most is None else f"{least} to {most}"
+    raise GameError(f"{what}: a whole number, {wanted}, not {shown(given)}")
 
 
 def shown(value: object, most: int = 60) -> str:
@@ -66,7 +67,7 @@ class Options:
         """What `start` gets for a field of free text, such as the ids of the cards it names."""
         raise NotImplementedError(f"{type(self).__name__} says no number for {name}")
 
-    def numbers(self) -> Any:
+    def numbers(self) -> np.void:
         """The options as one record for `start`."""
         fields, values = [], []
         for name, kind in _kinds(type(self)).items():
@@ -81,9 +82,10 @@ class Options:
             values.append(value)
         if not fields:
             fields, values = [("none", np.int64)], [0]
-        made = np.zeros(1, np.dtype((np.record, fields)))
-        made[0] = tuple(values)
-        return made[0]
+        records = np.zeros(1, np.dtype((np.record, fields)))
+        records[0] = tuple(values)
+        record: np.void = records[0]
+        return record
 
     @classmethod
     def help(cls, name: str) -> str:
@@ -96,7 +98,7 @@ class Options:
         return ""
 
     @classmethod
-    def read(cls, texts: Mapping[str, Any]) -> Options:
+    def read(cls, texts: Mapping[str, object]) -> Options:
         """Options from names and texts, as typed at a prompt; other values pass as they are."""
         kinds = _kinds(cls)
         for name in texts:
@@ -113,7 +115,7 @@ def _kinds(options: type[Options]) -> dict[str, Any]:
     return {f.name: hints[f.name] for f in dataclasses.fields(options)}
 
 
-def _fits(value: Any, kind: Any) -> bool:
+def _fits(value: object, kind: Any) -> bool:
     if typing.get_origin(kind) is Literal:
         return isinstance(value, str) and value in typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
@@ -131,7 +133,7 @@ def _wanted(kind: Any) -> str:
     return {int: "a whole number", bool: "true or false", str: "a text"}[kind]
 
 
-def _read(name: str, text: str, kind: Any) -> Any:
+def _read(name: str, text: str, kind: Any) -> object:
     text = text.strip().lower()
     if kind is str:
         return text

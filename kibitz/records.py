@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .compiled import caller_module, edition
 from .options import GameError
 
+RecordType: TypeAlias = np.dtype[np.void]
+Field: TypeAlias = tuple[str, DTypeLike] | tuple[str, DTypeLike, int | tuple[int, ...]]
+"""A field of a record: its name, its type and, for an array, its shape."""
 
-def record(name: str, *fields: tuple[Any, ...]) -> np.dtype[Any]:
+
+def record(name: str, *fields: Field) -> RecordType:
     """The dtype of a game's state: `record("kuhn", ("card", np.int8, 2), ("length", np.int8))`.
 
     Fields are sorted widest first and a named tail fills up to 8 bytes, so there are no gaps and
@@ -29,12 +34,12 @@ def record(name: str, *fields: tuple[Any, ...]) -> np.dtype[Any]:
     return np.dtype((np.record, flat))
 
 
-def tag_of(state: np.dtype[Any]) -> str:
+def tag_of(state: RecordType) -> str:
     """The field that tells a game's record from all others."""
     return next(name for name in state.names or () if name.startswith("tag_"))
 
 
-def layout(*fields: tuple[str, Any]) -> np.dtype[Any]:
+def layout(*fields: tuple[str, int | tuple[int, ...]]) -> RecordType:
     """The dtype of a view: float32 numbers in the order written, `layout(("card", 3))`."""
     declared = [(name, np.float32, shape) for name, shape in fields]
     for field_ in declared:
@@ -42,7 +47,7 @@ def layout(*fields: tuple[str, Any]) -> np.dtype[Any]:
     return np.dtype((np.record, declared))
 
 
-def _check_field(owner: str, declared: tuple[Any, ...]) -> None:
+def _check_field(owner: str, declared: Field) -> None:
     name, kind = declared[0], np.dtype(declared[1])
     if hasattr(np.ndarray, name) or hasattr(np.record, name) or not name.isidentifier():
         raise GameError(f"{owner}: a field cannot be called {name!r}, NumPy uses that name")

@@ -11,12 +11,11 @@ import pytest
 
 HERE = Path(__file__).parent
 ORACLES = Path(os.environ.get("KIBITZ_ORACLES") or HERE / "oracles")
-COIN = HERE / "games" / "coin.py"
-PARTNERS = HERE / "games" / "partners.py"
+COIN = HERE / "sample_games" / "coin.py"
+PARTNERS = HERE / "sample_games" / "partners.py"
 
-# Games are loaded by path, as a user would.
-collect_ignore = ["games", "contract/faults"]
-collect_ignore_glob = ["fuzz_*.py"]  # modules of the fuzz worker, which sets their folder
+# Sample games are loaded by path, as a user would; `support` is imported by tests.
+collect_ignore = ["sample_games", "contract/faults", "support"]
 
 
 @pytest.fixture(scope="session")

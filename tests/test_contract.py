@@ -10,32 +10,21 @@ from typing import Any
 import pytest
 
 from kibitz import games
-from kibitz.contract import PROMISES, Trial, attempt, check, playthrough
+from kibitz.contract import (
+    PROMISES,
+    Trial,
+    attempt,
+    check,
+    option_sets,
+    playthrough,
+    shown_options,
+)
 from kibitz.game import GameError
 
-# Option sets of a game beside its defaults. A game that is not here is tried under its defaults.
-OPTIONS: dict[str, list[dict[str, Any]]] = {
-    "liars_dice": [
-        {"dice": (1, 2)},
-        {"dice": (2, 2), "variant": "high"},
-        {"dice": (2, 1), "variant": "normal", "sides": 4},
-        {"dice": (2, 2), "variant": "stairs"},
-        {"dice": (2, 2), "ones_biddable": False},
-        {"dice": (1, 1), "opening_call": True},
-    ],
-    "beasty_bar": [
-        {"players": 3},
-        {"players": 4, "start": 3},
-        {"empty_plays": "forbid", "scoring": "animals", "tie": "points"},
-        {"early_stop": True, "recurring": "moving_index", "tie": "low_strength"},
-    ],
-    "dominion": [
-        {"players": 3, "kingdom": "sleight_of_hand"},
-        {"kingdom": "deck_top", "auto_single": False, "auto_treasures": False, "first": "0"},
-        {"kingdom": "size_distortion", "auto_treasures": False, "auto_single_phase": False},
-    ],
-}
-CASES = [(name, i) for name in games.names() for i in range(1 + len(OPTIONS.get(name, [])))]
+# A game and its number of an option set; presets are tried by the slow tests.
+SETS = {name: option_sets(games.load(name)) for name in games.names()}
+EVERY = [(name, number) for name in SETS for number in range(len(SETS[name]))]
+CASES = [(name, number) for name, number in EVERY if "preset" not in SETS[name][number]]
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
 
 # Promises that start another process which compiles or simulates: under the defaults only, and
@@ -45,15 +34,15 @@ FEW, MANY = 20, 1500
 
 
 @functools.cache
-def trial(name: str, case: int, count: int = FEW, device: str = "cpu") -> Trial:
-    options = [{}, *OPTIONS.get(name, [])][case]
-    return Trial(name, games.load(name, **options), seed=1, games=count, device=device)
+def trial(name: str, number: int, count: int = FEW, device: str = "cpu") -> Trial:
+    game = games.load(name, **SETS[name][number])
+    return Trial(name, game, seed=1, games=count, device=device)
 
 
-def told(case: Any) -> str:
+def shown(case: Any) -> str:
     if isinstance(case, tuple):
-        chosen = [{}, *OPTIONS.get(case[0], [])][case[1]]
-        return " ".join([case[0], *(f"{n}={v}" for n, v in chosen.items())]).replace(", ", ",")
+        name, number = case
+        return f"{name} {shown_options(SETS[name][number])}".strip()
     return str(case.__name__)
 
 
@@ -64,8 +53,8 @@ def hold(promise: Any, tried: Trial) -> None:
     assert result.passed, result.message
 
 
-@pytest.mark.parametrize("promise", PROMISES, ids=told)
-@pytest.mark.parametrize("case", CASES, ids=told)
+@pytest.mark.parametrize("promise", PROMISES, ids=shown)
+@pytest.mark.parametrize("case", CASES, ids=shown)
 def test_every_game_keeps_every_promise(case: tuple[str, int], promise: Any) -> None:
     if promise.__name__ == "gpu_equals_cpu":
         pytest.skip("tried by the gpu tests")
@@ -75,15 +64,15 @@ def test_every_game_keeps_every_promise(case: tuple[str, int], promise: Any) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("promise", PROMISES, ids=told)
-@pytest.mark.parametrize("case", CASES, ids=told)
+@pytest.mark.parametrize("promise", PROMISES, ids=shown)
+@pytest.mark.parametrize("case", EVERY, ids=shown)
 def test_every_game_keeps_every_promise_at_length(case: tuple[str, int], promise: Any) -> None:
     hold(promise, trial(*case, MANY))
 
 
 @pytest.mark.gpu
 @pytest.mark.filterwarnings("ignore")  # of numba-cuda: what NumPy drops next, small grids
-@pytest.mark.parametrize("case", CASES, ids=told)
+@pytest.mark.parametrize("case", CASES, ids=shown)
 def test_the_gpu_gives_the_same_bytes(case: tuple[str, int]) -> None:
     gpu_equals_cpu = next(p for p in PROMISES if p.__name__ == "gpu_equals_cpu")
     hold(gpu_equals_cpu, trial(*case, device="cuda"))

@@ -10,7 +10,7 @@ SAMPLE = [
     "the purpose of a stream is not part of its key",
     "an illegal choice of a compiled player is played",
     "a table gives its players its own stream",
-    "averaged weights keep what they should give away",
+    "the average keeps the wrong share of its weights",
     "dominion: a re-deal leaves the hand of the seat to move",
     "dominion: everybody hears what an Artisan puts back",
 ]

@@ -19,11 +19,11 @@ LISTS = {
     "liars_dice": {"cases"},
 }
 USERS = [
-    "test_beasty_bar.py",
-    "test_dominion_strategies.py",
-    "test_dominion_view.py",
-    "test_liars_dice.py",
-    "test_onnx_liars_dice.py",
+    "games/test_beasty_bar.py",
+    "games/test_dominion_strategies.py",
+    "games/test_dominion_view.py",
+    "games/test_liars_dice.py",
+    "bidding/test_onnx_liars_dice.py",
 ]
 
 

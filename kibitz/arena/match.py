@@ -19,20 +19,20 @@ import numpy as np
 
 from ..batch import Batch
 from ..chance import fresh_seed, streams
+from ..devices import Array
 from ..game import Game, GameError
-from ..options import shown
+from ..options import Options, shown
 from ..players import Player, Scripted, Sight, answers, player
 
 GROUPS_IN_A_CHUNK = 500  # saved and shown together; part of what a saved match means
 Z95 = 1.959964
 
-Array = Any
 Span = tuple[int, int]  # first group, how many groups
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """The results of some groups, enough to add up: counts, and sums over groups."""
+    """The results of several groups: counts, and sums over groups."""
 
     groups: int
     games: int
@@ -45,13 +45,12 @@ class Chunk:
     by_seat: list[float]  # by seat: sum of the wins of its team when the first player has it
 
     def __add__(self, other: Chunk) -> Chunk:
-        sums = {each.name: _added(self, other, each.name) for each in fields(Chunk)}
-        return Chunk(**{**sums, "teams": self.teams})
-
-
-def _added(one: Chunk, other: Chunk, name: str) -> Any:
-    a, b = getattr(one, name), getattr(other, name)
-    return [x + y for x, y in zip(a, b, strict=True)] if isinstance(a, list) else a + b
+        sums: dict[str, Any] = {"teams": self.teams}  # the only field that is no sum
+        for name in (field.name for field in fields(Chunk) if field.name not in sums):
+            a, b = getattr(self, name), getattr(other, name)
+            listed = isinstance(a, list)
+            sums[name] = [x + y for x, y in zip(a, b, strict=True)] if listed else a + b
+        return Chunk(**sums)
 
 
 @dataclass(frozen=True)
@@ -160,7 +159,7 @@ class MatchResult:
         """Whether a reference rate is within 3.3 standard errors of the two together."""
         return abs(self.win_rate - rate) <= 3.3 * math.hypot(self.standard_error, error)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         return {
             "game": self.game,
             "players": list(self.players),
@@ -283,20 +282,20 @@ def play_series(
     origin = np.tile(np.arange(game.seats), (len(who), 1))  # where each seat of this round began
     rounds = {game.options: np.arange(len(who))}
     while rounds:
-        following: dict[Any, list[int]] = {}
-        for options, some in rounds.items():
+        following: dict[Options, list[int]] = {}
+        for options, rows in rounds.items():
             now = game.under(options)
-            seated = np.take_along_axis(who[some], origin[some], 1)
-            scores, tables[some], own[some] = play_out(
-                now, players, seated, tables[some], own[some]
+            seated = np.take_along_axis(who[rows], origin[rows], 1)
+            scores, tables[rows], own[rows] = play_out(
+                now, players, seated, tables[rows], own[rows]
             )
-            for i, got in zip(some, scores, strict=True):
+            for i, got in zip(rows, scores, strict=True):
                 final[i, origin[i]] = got
                 after = now.next_round(options, got) if now.next_round else None
                 if after is not None:
                     origin[i] = origin[i][list(after[1])]
                     following.setdefault(after[0], []).append(int(i))
-        rounds = {options: np.array(some) for options, some in following.items()}
+        rounds = {options: np.array(rows) for options, rows in following.items()}
     return final
 
 
@@ -310,8 +309,8 @@ def play_out(
     """
     batch = Batch.of(game, np.zeros(len(who), game.state), tables)
     batch.start()
-    if len(players) == 2 and all(isinstance(each, Scripted) for each in players):
-        batch.contest(players[0].name, players[1].name, who, own)  # nobody else is to be asked
+    if len(players) == 2 and all(isinstance(who_plays, Scripted) for who_plays in players):
+        batch.contest(players[0].name, players[1].name, who, own)  # compiled players need no sight
         return batch.scores(), tables, own
     while True:
         batch.settle()
@@ -320,12 +319,12 @@ def play_out(
             return batch.scores(), tables, own
         mover = np.where(turns >= 0, who[np.arange(len(who)), turns], -1)
         chosen = np.full(len(who), -1, np.int64)
-        for k, each in enumerate(players):
+        for k, asked_player in enumerate(players):
             if (asked := np.flatnonzero(mover == k)).size:
                 sight = Sight(game, batch.states[asked], turns[asked], own[asked, k])
-                chosen[asked] = answers(each, sight)
+                chosen[asked] = answers(asked_player, sight)
                 own[asked, k] = sight.rngs
-        batch.play(chosen, check=False)  # `answers` has looked
+        batch.play(chosen, check=False)  # `answers` has checked them
 
 
 def summed(game: Game, scores: Array, owners: Array, groups: int) -> Chunk:

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..chance import fresh_seed
+from ..devices import Array
 from ..game import Game
 from ..players import identity_of, player, spelled
-from .match import Z95, Array, Chunk, MatchResult, match
+from .match import Z95, Chunk, MatchResult, match
 from .results import (
     KeyedBy,
     PairsChunk,

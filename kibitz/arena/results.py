@@ -245,20 +245,13 @@ def saved_matches(path: Path) -> Iterator[tuple[SavedMatch, Chunk | PairsChunk]]
         ).fetchall()
     for *match_row, first, groups, result in rows:
         where = f"{path}, match {match_row[0]}"
-        found = _match(where, *match_row)
+        found = _match(where, match_row)
         yield found, read_chunk(f"{where}, chunk {first}", groups, len(found.players), result)
 
 
-def _match(
-    where: str,
-    id: Any,
-    game: Any,
-    fingerprint: Any,
-    options: Any,
-    players: Any,
-    identities: Any,
-    keyed_by: Any,
-) -> SavedMatch:
+def _match(where: str, row: Sequence[Any]) -> SavedMatch:
+    """A row of the table of matches, once everything in it has been found to be possible."""
+    number, game, fingerprint, options, players, identities, keyed_by = row
     for name, value in (("game", game), ("fingerprint", fingerprint), ("options", options)):
         if not isinstance(value, str):
             raise ResultsError(f"{where}: its {name} is not a text")
@@ -267,14 +260,14 @@ def _match(
     names, keys = _texts(where, "players", players), _texts(where, "identities", identities)
     if len(names) != len(keys):
         raise ResultsError(f"{where}: it has {len(names)} players and {len(keys)} identities")
-    return SavedMatch(id, game, fingerprint, options, names, keys, keyed_by)
+    return SavedMatch(number, game, fingerprint, options, names, keys, keyed_by)
 
 
-def _texts(where: str, name: str, text: Any) -> tuple[str, ...]:
+def _texts(where: str, name: str, text: object) -> tuple[str, ...]:
     listed = _from_json(where, name, text)
     if not isinstance(listed, list) or len(listed) < 2:
         raise ResultsError(f"{where}: its {name} are not a list of two or more")
-    if not all(isinstance(each, str) for each in listed):
+    if not all(isinstance(text, str) for text in listed):
         raise ResultsError(f"{where}: its {name} are not all texts")
     return tuple(listed)
 
@@ -286,7 +279,7 @@ def _from_json(where: str, name: str, text: Any) -> Any:
         raise ResultsError(f"{where}: its {name} are not JSON") from None
 
 
-def read_chunk(where: str, groups: Any, players: int, text: Any) -> Chunk | PairsChunk:
+def read_chunk(where: str, groups: int, players: int, text: object) -> Chunk | PairsChunk:
     """The chunk that a row tells, once everything in it has been found to be possible."""
     values = _from_json(where, "results", text)
     kind = PairsChunk if isinstance(values, dict) and "points" in values else Chunk
@@ -308,14 +301,14 @@ def read_chunk(where: str, groups: Any, players: int, text: Any) -> Chunk | Pair
     return kind(**values)
 
 
-def _check_points(where: str, points: Any, players: int) -> None:
+def _check_points(where: str, points: list[Any], players: int) -> None:
     if _length(points) != players:
         raise ResultsError(f"{where}: its points are not {players} lists")
     for row in points:
         _check_numbers(where, "points", row, players)
 
 
-def _length(value: Any) -> int:
+def _length(value: object) -> int:
     """Of a list; whatever else it is has none."""
     return len(value) if isinstance(value, list) else 0
 

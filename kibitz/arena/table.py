@@ -6,13 +6,12 @@ import json
 import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from ..batch import IllegalAction
 from ..chance import fresh_seed, stream
-from ..game import CHANCE, ONLOOKER, OVER, Game, GameError, NotationError
+from ..game import CHANCE, ONLOOKER, OVER, Game, GameError, NotationError, State
 from ..games import load, names
 from ..options import shortened, shown
 from ..players import Player, Sight, answers
@@ -127,7 +126,7 @@ class Table:
         if self.turn < 0:
             raise self._illegal(action, "")
         try:
-            number: Any = (
+            number = (
                 read_typed(self.game, self._truth, action) if isinstance(action, str) else action
             )
         except GameError as error:
@@ -184,7 +183,7 @@ class Table:
         Path(path).write_text(self.record(), encoding="utf-8")
 
 
-def read_typed(game: Game, s: Any, text: str) -> int:
+def read_typed(game: Game, s: State, text: str) -> int:
     """The action that a text names. Whatever a game's notation stumbles over is a `GameError`."""
     if len(text) > LONGEST_ACTION:
         raise NotationError(f"{shown(text)} is too long for an action")
@@ -228,7 +227,7 @@ def read_record(path: Path | str) -> str:
         raise NotationError(f"{path} is no record: it is not UTF-8 text") from None
 
 
-def recorded_options(text: str) -> dict[str, Any]:
+def recorded_options(text: str) -> dict[str, object]:
     """The options that a record was played with."""
     header, _ = _parsed(text)
     try:

@@ -1,10 +1,10 @@
-"""A network over what everybody knows: the standing bid, and how likely each hand is.
+"""A network over public information: the standing bid, and how likely each hand is.
 
-For games of climbing bids between two hidden hands. What comes next depends on nothing else, so no
-history goes in. For every hand of either seat it says what the game is worth to who holds it, and
-for every hand of the seat to move what to do. One network serves tables of many sizes: hands are
-numbered through all *sets* of hands that a seat can have (one die, two dice, ...), and a table uses
-the rows of its two sets.
+For games of rising bids between two hidden hands. What comes next depends on nothing else, so the
+history is no input. The network gives a value for every hand of both seats, and a policy for every
+hand of the seat to move. One network serves tables of many sizes: a *set* is all hands that a seat
+can have with some number of dice. Rows are numbered through all sets, and a table uses the rows of
+its two sets.
 
 Source: N. Brown, A. Bakhtin, A. Lerer, Q. Gong, "Combining deep reinforcement learning and search
 for imperfect-information games", 2020.
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ..nets.bounds import LAYERS, NUMBERS, WIDTH, ConfigError, check_sizes, check_whole
+from ..nets.net import Net
 
 
 @dataclass(frozen=True)
@@ -28,14 +29,14 @@ class BeliefConfig:
     """The shape of a belief network."""
 
     sets: tuple[int, ...] = (6, 21, 56, 126, 252)
-    """How many hands are in each set. A set is known by this number."""
+    """The number of hands in each set, which also names the set."""
     actions: int = 61
     """The most bids of a table, and the call."""
     width: int = 512
     depth: int = 2
     """Hidden layers."""
     rank: int = 32
-    """In how many ways hands can differ in what they should do."""
+    """Rank of the policy's dependence on the hand."""
 
     def __post_init__(self) -> None:
         check_sizes(self, "sets", NUMBERS)
@@ -46,11 +47,13 @@ class BeliefConfig:
         check_whole(self, LAYERS, "depth", least=0)
 
 
-class BeliefNet(nn.Module):
-    """Values of all hands and a policy of the mover's, from beliefs.
+class BeliefNet(Net):
+    """Values of all hands, and a policy for the hands of the seat to move, from beliefs.
 
     Roles: 0 is the seat to move, 1 the other one.
     """
+
+    config: BeliefConfig
 
     def __init__(self, config: BeliefConfig, seed: int = 0) -> None:
         super().__init__()
@@ -63,8 +66,9 @@ class BeliefNet(nn.Module):
             return nn.Parameter(scale * torch.randn(shape, generator=random))
 
         width, hidden = config.width, config.width**-0.5
+        # These names are in saved files.
         self.looks = nn.ParameterList(table(ends[-1], width, scale=1.0) for _ in range(2))
-        self.standing = table(config.actions, width, scale=0.5)  # the first where no bid stands
+        self.standing = table(config.actions, width, scale=0.5)  # row 0: no bid stands
         self.layers = nn.ParameterList(
             table(width, width, scale=hidden) for _ in range(config.depth)
         )
@@ -74,23 +78,23 @@ class BeliefNet(nn.Module):
         self.holding = table(ends[-1], config.rank, scale=1.0)
 
     def knows(self, sizes: Sequence[int], call: int) -> bool:
-        """Whether tables with sets of these sizes, and so many bids below the call, fit in."""
+        """Whether tables with sets of these sizes and `call` bids fit in."""
         return set(sizes) <= self.rows.keys() and call < self.config.actions
 
-    def look(self, role: int, belief: Tensor) -> Tensor:
+    def embed(self, role: int, belief: Tensor) -> Tensor:
         """What a belief adds to the first layer. [..., hands] -> [..., width]"""
-        seen: Tensor = belief @ self.looks[role][self.rows[belief.shape[-1]]]
-        return seen
+        embedded: Tensor = belief @ self.looks[role][self.rows[belief.shape[-1]]]
+        return embedded
 
     def trunk(self, first: Tensor, bids: Tensor) -> Tensor:
-        """Hidden numbers from the first layer and the bids that stand, -1 where none does."""
+        """Hidden numbers from the first layer and the standing bids, -1 where there is none."""
         x = first + self.standing[bids + 1]
         for norm, weight in zip(self.norms, self.layers, strict=False):
             x = x + functional.gelu(norm(x)) @ weight
         return functional.gelu(self.norms[-1](x))
 
-    def worth(self, x: Tensor, mine: Tensor, theirs: Tensor) -> tuple[Tensor, Tensor]:
-        """What the game is worth to the hands of both roles, zero for both together."""
+    def hand_values(self, x: Tensor, mine: Tensor, theirs: Tensor) -> tuple[Tensor, Tensor]:
+        """Values of the hands of both roles. Under these beliefs they sum to zero."""
         own, other = (
             x @ table[:, self.rows[belief.shape[-1]]]
             for table, belief in zip(self.values, (mine, theirs), strict=True)
@@ -104,7 +108,7 @@ class BeliefNet(nn.Module):
         logits: Tensor = advice @ self.holding[self.rows[hands]].T
         return logits
 
-    def forward(self, mine: Tensor, theirs: Tensor, bids: Tensor) -> tuple[Tensor, ...]:
-        """Logits [n, actions, hands], and the worth of either role's hands [n, hands]."""
-        x = self.trunk(self.look(0, mine) + self.look(1, theirs), bids)
-        return self.policy(x, mine.shape[-1]), *self.worth(x, mine, theirs)
+    def forward(self, mine: Tensor, theirs: Tensor, bids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Logits [n, actions, hands], and values of the hands of both roles [n, hands]."""
+        x = self.trunk(self.embed(0, mine) + self.embed(1, theirs), bids)
+        return self.policy(x, mine.shape[-1]), *self.hand_values(x, mine, theirs)

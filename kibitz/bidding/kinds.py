@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
 
 from ..game import Game
-from ..nets.kinds import Judgement, Kind, PolicyJudge, Question, inside, sizes
+from ..nets.kinds import Judgement, Kind, PolicyJudge, SightLike, is_action, sizes
+from .belief_policy import BeliefPolicy
 from .beliefs import BeliefConfig, BeliefNet
-from .believer import Believer
 from .bilinear import (
     ChildValues,
     CompBilinConfig,
     ConcatConfig,
     HandPolicyConfig,
     HandPolicyNet,
-    HandWorthNet,
+    HandValueNet,
     NetBilinear,
     NetCompBilin,
     NetConcat,
@@ -24,17 +26,19 @@ from .bilinear import (
     ValueNet,
 )
 
-MOST_ROUNDS = 10_000  # more improve nothing that could be seen
+MOST_ROUNDS = 10_000  # further rounds improve nothing visible
+
+Array = TypeVar("Array", NDArray[Any], Tensor)
 
 
 class ValueJudge:
-    """Values of what actions lead to. The policy is regret matching over them."""
+    """Plays by the values after each action. The policy is regret matching over them."""
 
     def __init__(self, game: Game, net: ValueNet, device: str) -> None:
         self.values = ChildValues(net, device)
 
-    def __call__(self, sight: Question) -> Judgement:
-        legal = inside(sight)
+    def __call__(self, sight: SightLike) -> Judgement:
+        legal = is_action(sight)
         tables, _ = legal.nonzero()
         before, after = self.values(sight.views, tables, sight.legal[0][legal].astype(np.int64))
         values = np.full(legal.shape, -np.inf)
@@ -42,29 +46,30 @@ class ValueJudge:
         return Judgement(values, regret_policy(before, values, legal), values, before)
 
 
-class WorthJudge(PolicyJudge):
-    """A network whose logits are the scores that actions lead to."""
+class ActionValueJudge(PolicyJudge):
+    """Plays by a network whose logits are the values of actions."""
 
-    def __call__(self, sight: Question) -> Judgement:
+    def __call__(self, sight: SightLike) -> Judgement:
         preferences, policy, *_ = super().__call__(sight)
         return Judgement(preferences, policy, preferences, preferences.max(1))
 
 
-def regret_policy(before: Any, after: Any, legal: Any, explore: float = 0.0) -> Any:
+def regret_policy(before: Array, after: Array, legal: Array, explore: float = 0.0) -> Array:
     """Probabilities in proportion to what each action gains; uniform where none gains anything.
 
-    before: values [n]; after: values of what actions lead to [n, actions]; legal: which count
+    before: values [n]; after: values after each action [n, actions]; legal: which actions count
     [n, actions]; explore: what is added to every gain. NumPy arrays or torch tensors.
     """
-    regrets = ((after - before[:, None]).clip(0) + explore) * legal
+    regrets: Array = ((after - before[:, None]).clip(0) + explore) * legal
     regrets = regrets + (regrets.sum(1) == 0)[:, None] * legal
-    return regrets / regrets.sum(1)[:, None]
+    policy: Array = regrets / regrets.sum(1)[:, None]
+    return policy
 
 
 class BeliefJudge:
-    """Follows what everybody must believe of every hand. Tables of all sizes are welcome.
+    """Plays by the beliefs about every hand, at tables of any size.
 
-    rounds: how often it improves the policy at each decision; with `seconds`, until these are over.
+    rounds: how often it improves the policy at each decision; with `seconds`, until time is up.
     """
 
     def __init__(
@@ -78,24 +83,24 @@ class BeliefJudge:
     ) -> None:
         self.net, self.device, self.seconds = net, device, seconds
         self.rounds = rounds if seconds is None else MOST_ROUNDS
-        self._believers: dict[str, Believer] = {}
-        self._at(game)
+        self._policies: dict[str, BeliefPolicy] = {}
+        self._policy(game)
 
-    def _at(self, game: Game) -> Believer:
-        if game.fingerprint not in self._believers:
-            believer = Believer(game, self.net, self.device, self.rounds, self.seconds)
-            self._believers[game.fingerprint] = believer
-        return self._believers[game.fingerprint]
+    def _policy(self, game: Game) -> BeliefPolicy:
+        if game.fingerprint not in self._policies:
+            policy = BeliefPolicy(game, self.net, self.device, self.rounds, self.seconds)
+            self._policies[game.fingerprint] = policy
+        return self._policies[game.fingerprint]
 
-    def __call__(self, sight: Question) -> Judgement:
-        odds = self._at(sight.game).odds(sight.views, sight.seats, sight.legal[0])
-        policy = odds * inside(sight)
-        with np.errstate(divide="ignore"):  # what is never played is preferred least
+    def __call__(self, sight: SightLike) -> Judgement:
+        odds = self._policy(sight.game).odds(sight.views, sight.seats, sight.legal[0])
+        policy = odds * is_action(sight)
+        with np.errstate(divide="ignore"):  # an action that is never played gets -inf
             return Judgement(np.log(policy), policy / policy.sum(1, keepdims=True))
 
 
 def _parts(game: Game) -> dict[str, int]:
-    """A hand and a history are the two parts of a view; 0 where a game has no such part."""
+    """Sizes of a game, with those of hand and history, the two parts of a view; 0 if missing."""
     names = game.view.names or ()
     parts = {part: game.view[part].shape[0] if part in names else 0 for part in ("priv", "pub")}
     return sizes(game) | parts
@@ -116,10 +121,10 @@ KINDS = (
     Kind(
         "hand_worth",
         HandPolicyConfig,
-        HandWorthNet,
+        HandValueNet,
         (*TABLE, "ones_biddable", "opening_call"),
         sizes=_parts,
-        judge=WorthJudge,
+        judge=ActionValueJudge,
     ),
     Kind(
         "beliefs",

@@ -1,11 +1,11 @@
-"""Value networks as ONNX files, read and written without the library of that name.
+"""Value networks as ONNX files, read and written without the onnx library.
 
 A file holds one chain: `priv` and `pub` each through a layer, their product, hidden layers, tanh:
-`value`. All else is refused. What a file says of itself is believed only where the bytes are there:
-nothing is allocated that is larger than the file, and no other file is ever opened.
+`value`. Everything else is refused. Sizes in a file are checked against its bytes: nothing larger
+than the file is allocated, and no other file is opened.
 
-An ONNX file is a protobuf message: numbered fields, each a whole number, some bytes, or a message
-again. The numbers below are those of `onnx.proto`.
+An ONNX file is a protobuf message: numbered fields, each a whole number, a string of bytes, or
+another message. The field numbers below are those of `onnx.proto`.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import nn
 
 from ..nets import NetError, write
@@ -32,16 +33,25 @@ IR_VERSION, OPSET = 7, 9  # as in the published networks
 OLDEST_OPSET, NEWEST_OPSET = 7, 28  # between these no operator used here has changed its meaning
 FLOAT = 1  # the number of float32 among the types of elements
 MOST_BYTES = 1 << 26  # of a file: a hundred times the published networks
-MOST_TOLD = 300  # characters of what is wrong with a file
-MOST_FIELDS = 256  # of a message, so that no file can fill the memory with empty ones; ours has 40
+MOST_SHOWN = 300  # characters of an error message
+MOST_FIELDS = 256  # of a message, so that empty ones cannot fill the memory; kibitz writes 40
+NOT_ONNX = "it is not an ONNX file"
+INCOMPLETE = "it is not a complete ONNX file"
 
-Floats = np.ndarray[Any, np.dtype[np.float32]]
-Fields = dict[int, list[Any]]  # by number: whole numbers and memoryviews, in order
-Layer = tuple[Floats, Floats]  # weight [in, out], bias [out]
+Floats = NDArray[np.float32]
+Fields = dict[int, list[int | memoryview]]
+"""The fields of a message by number, in order."""
+Layer = tuple[Floats, Floats]
+"""Weight [in, out] and bias [out]."""
+About = dict[str, Any]
+"""What a file says about its game, as `Game.describe` does; it may lack entries."""
+
+
+Value = TypeVar("Value", int, memoryview)
 
 
 class Malformed(NetError):
-    """What is wrong with a file, before it is known which one."""
+    """What is wrong with a file; the caller adds its path."""
 
 
 # Protobuf -----------------------------------------------------------------------------------------
@@ -50,7 +60,7 @@ VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5  # kinds of fields
 
 
 def fields(message: memoryview) -> Fields:
-    """The fields of a message. Messages inside stay bytes until somebody looks into them."""
+    """The fields of a message. Messages inside stay bytes."""
     found: Fields = {}
     at = 0
     for _ in range(MOST_FIELDS):
@@ -58,7 +68,7 @@ def fields(message: memoryview) -> Fields:
             return found
         tag, at = varint(message, at)
         number, kind = tag >> 3, tag & 7
-        value: Any
+        value: int | memoryview
         if kind == VARINT:
             value, at = varint(message, at)
         elif kind in (EIGHT_BYTES, BYTES, FOUR_BYTES):
@@ -66,42 +76,42 @@ def fields(message: memoryview) -> Fields:
             if kind == BYTES:
                 size, at = varint(message, at)
             if size > len(message) - at:
-                raise Malformed("it is no ONNX file, or is not all there")
+                raise Malformed(INCOMPLETE)
             value, at = message[at : at + size], at + size
         else:
-            raise Malformed("it is no ONNX file")
+            raise Malformed(NOT_ONNX)
         found.setdefault(number, []).append(value)
     raise Malformed(f"a part of it has more than {MOST_FIELDS} fields")
 
 
 def varint(message: memoryview, at: int) -> tuple[int, int]:
-    """A whole number at a place, seven bits a byte, and the place after it."""
+    """The whole number at an offset, seven bits per byte, and the offset after it."""
     value = 0
     for shift in range(0, 70, 7):
         if at >= len(message):
-            raise Malformed("it is no ONNX file, or is not all there")
+            raise Malformed(INCOMPLETE)
         byte, at = message[at], at + 1
         value |= (byte & 127) << shift
         if byte < 128:
             return value, at
-    raise Malformed("it is no ONNX file")
+    raise Malformed(NOT_ONNX)
 
 
 def messages(parent: Fields, number: int) -> list[Fields]:
-    return [fields(part) for part in _of_kind(memoryview, parent, number)]
+    return [fields(part) for part in byte_fields(parent, number)]
 
 
 def message(parent: Fields, number: int) -> Fields:
-    """A message that must be there, once."""
+    """A message that must occur exactly once."""
     found = messages(parent, number)
     if len(found) != 1:
-        raise Malformed("it is no ONNX file")
+        raise Malformed(NOT_ONNX)
     return found[0]
 
 
 def texts(parent: Fields, number: int) -> list[str]:
     try:
-        return [str(part, "utf-8") for part in _of_kind(memoryview, parent, number)]
+        return [str(part, "utf-8") for part in byte_fields(parent, number)]
     except UnicodeDecodeError:
         raise Malformed("a name in it is not UTF-8") from None
 
@@ -125,36 +135,39 @@ def numbers(parent: Fields, number: int) -> list[int]:
 
 
 def number(parent: Fields, number: int) -> int:
-    return int(next(reversed(_of_kind(int, parent, number)), 0))
+    return next(reversed(_of_type(int, parent, number)), 0)
 
 
-def _of_kind(kind: type, parent: Fields, number: int) -> list[Any]:
-    found = parent.get(number, [])
-    if not all(isinstance(part, kind) for part in found):
-        raise Malformed("it is no ONNX file")
+def byte_fields(parent: Fields, number: int) -> list[memoryview]:
+    return _of_type(memoryview, parent, number)
+
+
+def _of_type(wanted: type[Value], parent: Fields, number: int) -> list[Value]:
+    found = [value for value in parent.get(number, []) if isinstance(value, wanted)]
+    if len(found) != len(parent.get(number, [])):
+        raise Malformed(NOT_ONNX)
     return found
 
 
 # Reading ------------------------------------------------------------------------------------------
 
 
-def load_onnx(path: str | Path) -> tuple[NetCompBilin, dict[str, Any]]:
-    """The network in an ONNX file, and what the file tells of its game, as `Game.describe` does.
+def load_onnx(path: str | Path) -> tuple[NetCompBilin, About]:
+    """The network in an ONNX file, and what the file says about its game.
 
-    What it does not tell is left out. How many dice each seat has may stand in the file's name, as
-    in `model_45_joker.onnx`.
+    The number of dice of each seat may be in the file's name, as in `model_45_joker.onnx`.
     """
     try:
         contents = _contents(path)
         model = fields(contents)
         net = _net(model)
         net.sha256 = hashlib.sha256(contents).hexdigest()
-        return net, _told(model, Path(path).stem, net.config)
+        return net, _about(model, Path(path).stem, net.config)
     except Malformed as error:
-        # Names in a file can be of any length, and can hold codes that terminals obey.
-        told = str(error)[: 2 * MOST_TOLD]
-        why = " ".join("".join(c if c.isprintable() else " " for c in told).split())[:MOST_TOLD]
-        raise NetError(f"{path} cannot be taken in: {why}") from None
+        # Names in a file can be of any length, and can hold control codes for terminals.
+        shown = str(error)[: 2 * MOST_SHOWN]
+        why = " ".join("".join(c if c.isprintable() else " " for c in shown).split())[:MOST_SHOWN]
+        raise NetError(f"{path} cannot be imported: {why}") from None
 
 
 def _contents(path: str | Path) -> memoryview:
@@ -165,17 +178,17 @@ def _contents(path: str | Path) -> memoryview:
     except OSError as error:
         raise NetError(f"{path} cannot be read: {error.strerror or error}") from error
     if size > MOST_BYTES:
-        raise Malformed(f"it has {size:,} bytes; we read {MOST_BYTES:,} at most")
+        raise Malformed(f"it has {size:,} bytes; kibitz reads at most {MOST_BYTES:,}")
     return memoryview(contents)
 
 
 def _net(model: Fields) -> NetCompBilin:
     graph = Graph(message(model, 7))
-    opsets = {text(each, 1): number(each, 2) for each in messages(model, 8)}
+    opsets = {text(opset, 1): number(opset, 2) for opset in messages(model, 8)}
     opset = opsets.get("", opsets.get("ai.onnx", 0))
     if not OLDEST_OPSET <= opset <= NEWEST_OPSET:
         known = f"{OLDEST_OPSET} to {NEWEST_OPSET}"
-        raise Malformed(f"its operators are of version {opset}; we know {known}")
+        raise Malformed(f"its operators are of version {opset}; kibitz knows {known}")
     if 25 in model:
         raise Malformed("it defines operators of its own")
     priv, pub, *layers = graph.chain()
@@ -196,7 +209,7 @@ def _net(model: Fields) -> NetCompBilin:
 
 @dataclass(frozen=True)
 class Node:
-    """One operator: what it is and what goes in."""
+    """One operator and its inputs."""
 
     operator: str
     inputs: list[str]
@@ -209,18 +222,21 @@ class Graph:
     def __init__(self, graph: Fields) -> None:
         self.followed: set[str] = set()
         self.nodes = {}
-        for each in messages(graph, 1):
-            if text(each, 7) not in ("", "ai.onnx") or len(texts(each, 2)) != 1:
-                raise Malformed(f"there should be no operator {text(each, 7)}.{text(each, 4)}")
-            self.nodes[text(each, 2)] = Node(text(each, 4), texts(each, 1), _attributes(each))
+        for node in messages(graph, 1):
+            if text(node, 7) not in ("", "ai.onnx") or len(texts(node, 2)) != 1:
+                operator = f"{text(node, 7)}.{text(node, 4)}"
+                raise Malformed(f"the operator {operator} does not belong in a chain of layers")
+            self.nodes[text(node, 2)] = Node(text(node, 4), texts(node, 1), _attributes(node))
         if len(self.nodes) != len(graph.get(1, [])) or 15 in graph:
-            raise Malformed("its graph is no plain chain of layers")
-        self.tensors = {text(each, 8): each for each in messages(graph, 5)}
-        self.inputs = {text(each, 1): each for each in messages(graph, 11)}
-        self.outputs = {text(each, 1): each for each in messages(graph, 12)}
-        names = sorted(self.inputs.keys() - self.tensors.keys()), sorted(self.outputs)
-        if names != (["priv", "pub"], ["value"]):
-            raise Malformed(f"it makes {names[1]} of {names[0]}, not 'value' of 'priv' and 'pub'")
+            raise Malformed("its graph is not a plain chain of layers")
+        self.tensors = {text(tensor, 8): tensor for tensor in messages(graph, 5)}
+        self.inputs = {text(declared, 1): declared for declared in messages(graph, 11)}
+        self.outputs = {text(declared, 1): declared for declared in messages(graph, 12)}
+        inputs, outputs = sorted(self.inputs.keys() - self.tensors.keys()), sorted(self.outputs)
+        if (inputs, outputs) != (["priv", "pub"], ["value"]):
+            raise Malformed(
+                f"it computes {outputs} from {inputs}, not 'value' from 'priv' and 'pub'"
+            )
 
     def chain(self) -> list[Layer]:
         """The layers of `priv`, of `pub`, and those after their product, in order."""
@@ -232,13 +248,13 @@ class Graph:
             (name,) = self._inputs(name, "Relu")
             if name in self.nodes and self.nodes[name].operator == "Mul":
                 break
-        met = [self._layer(each) for each in self._inputs(name, "Mul")]
-        sides = {source: layer for layer, source in met}
+        factors = [self._layer(factor) for factor in self._inputs(name, "Mul")]
+        sides = {source: layer for layer, source in factors}
         if sides.keys() != {"priv", "pub"}:
             raise Malformed(f"it multiplies {sorted(sides)}, not 'priv' and 'pub'")
         layers = [sides["priv"], sides["pub"], *layers]
         if left := self.nodes.keys() - self.followed:
-            raise Malformed(f"operators beside the chain: {self.nodes[min(left)].operator}")
+            raise Malformed(f"it has operators outside the chain: {self.nodes[min(left)].operator}")
         widths = [len(layers[0][1]), *(len(bias) for _, bias in layers[2:])]
         fit = [len(weight) for weight, _ in layers[2:]] == widths[:-1]
         if not fit or len(layers[1][1]) != widths[0] or widths[-1] != 1:
@@ -246,11 +262,11 @@ class Graph:
         return layers
 
     def _inputs(self, name: str, operator: str) -> list[str]:
-        """What goes into the operator that makes `name`, which must be this one."""
+        """The inputs of the operator that computes `name`, which must be this operator."""
         node = self.nodes.get(name)
         if node is None or node.operator != operator:
             found = node.operator if node else "nothing"
-            raise Malformed(f"where {operator} should be there is {found}")
+            raise Malformed(f"it has {found} where {operator} should be")
         wanted = {"Tanh": 1, "Relu": 1, "Gemm": 3}.get(operator, 2)
         if len(node.inputs) != wanted or (node.attributes and operator != "Gemm"):
             raise Malformed(f"{operator} is not used as in a chain of layers")
@@ -258,40 +274,40 @@ class Graph:
         return node.inputs
 
     def _once(self, name: str) -> None:
-        """Whoever comes by twice runs in circles, or makes much of few bytes."""
+        """Reject cycles and reused tensors."""
         if name in self.followed:
             raise Malformed(f"{name!r} is used more than once")
         self.followed.add(name)
 
     def _layer(self, name: str) -> tuple[Layer, str]:
-        """Weight and bias of the layer that makes `name`, and what goes into it."""
-        turned = False
+        """Weight and bias of the layer that computes `name`, and the name of its input."""
+        transposed = False
         if name in self.nodes and self.nodes[name].operator == "Gemm":
             source, weight, bias = self._inputs(name, "Gemm")
-            turned = _turned(self.nodes[name].attributes)
+            transposed = _transposed(self.nodes[name].attributes)
         else:
             first, second = self._inputs(name, "Add")
             bias, product = (second, first) if second in self.tensors else (first, second)
             source, weight = self._inputs(product, "MatMul")
         matrix, row = self._numbers(weight), self._numbers(bias)
-        matrix = matrix.T if turned else matrix
+        matrix = matrix.T if transposed else matrix
         if matrix.ndim != 2 or row.shape not in ((matrix.shape[1],), (1, matrix.shape[1])):
             shapes = f"{list(matrix.shape)} and {list(row.shape)}"
-            raise Malformed(f"{shapes} are no weight and bias of a layer")
+            raise Malformed(f"{shapes} are not the weight and bias of a layer")
         return (matrix, row.reshape(-1)), source
 
     def _numbers(self, name: str) -> Floats:
-        """A tensor of the file. Its shape is checked against its bytes before it is made."""
+        """A tensor of the file. Its shape is checked against its bytes before it is built."""
         if name not in self.tensors:
             raise Malformed(f"the numbers {name!r} are not in the file")
         self._once(name)
         tensor = self.tensors[name]
         if 13 in tensor or number(tensor, 14):
-            raise Malformed(f"the numbers {name!r} are said to be in another file")
+            raise Malformed(f"the numbers {name!r} are declared to be in another file")
         if number(tensor, 2) != FLOAT or 3 in tensor:
             raise Malformed(f"the numbers {name!r} are not float32")
         shape = numbers(tensor, 1)
-        data = _of_kind(memoryview, tensor, 9) or _of_kind(memoryview, tensor, 4)
+        data = byte_fields(tensor, 9) or byte_fields(tensor, 4)
         size = sum(len(part) for part in data)
         if not 1 <= len(shape) <= 2 or 0 in shape or 4 * math.prod(shape) != size:
             raise Malformed(f"the numbers {name!r} have {size} bytes, which is not {shape} float32")
@@ -301,7 +317,10 @@ class Graph:
         return array
 
     def check_shapes(self, priv: int, pub: int) -> None:
-        """Inputs and output are declared float32 and as wide as the layers, with a batch or not."""
+        """See that inputs and output are declared float32 and as wide as the layers.
+
+        Either all of them have a batch dimension, or none has.
+        """
         declared = {**self.inputs, **self.outputs}
         ranks = set()
         for name, width in (("priv", priv), ("pub", pub), ("value", 1)):
@@ -311,59 +330,57 @@ class Graph:
                 raise Malformed(f"{name!r} is declared as {sizes}, not as {width} float32")
             ranks.add(len(sizes))
         if len(ranks) > 1:
-            raise Malformed("some of its inputs and outputs have a batch and some have none")
+            raise Malformed("only a part of its inputs and outputs has a batch dimension")
 
 
 def _attributes(node: Fields) -> dict[str, float]:
-    """Numbers that go with an operator; others there are none in a chain of layers."""
+    """The numeric attributes of an operator; a chain of layers has no others."""
     found: dict[str, float] = {}
-    for each in messages(node, 5):
-        reals = _of_kind(memoryview, each, 2)
+    for attribute in messages(node, 5):
+        reals = byte_fields(attribute, 2)
         real = float(np.frombuffer(reals[-1], "<f4")[0]) if reals and len(reals[-1]) == 4 else 0.0
-        found[text(each, 1)] = real if reals else number(each, 3)
+        found[text(attribute, 1)] = real if reals else number(attribute, 3)
     return found
 
 
-def _turned(attributes: Mapping[str, float]) -> bool:
-    """Whether a Gemm holds its weight as [out, in]. Its factors must do nothing."""
+def _transposed(attributes: Mapping[str, float]) -> bool:
+    """Whether a Gemm holds its weight as [out, in]. Its factors must be 1."""
     plain = {"alpha": 1, "beta": 1, "transA": 0, "transB": 0}
-    told = {**plain, **attributes}
-    turned = told["transB"] == 1
-    if {**told, "transB": 0} != plain:
+    settings = {**plain, **attributes}
+    transposed = settings["transB"] == 1
+    if {**settings, "transB": 0} != plain:
         raise Malformed("Gemm is not used as in a chain of layers")
-    return turned
+    return transposed
 
 
-def _told(model: Fields, name: str, config: CompBilinConfig) -> dict[str, Any]:
-    """What a file says of its game, in the form of `Game.describe`."""
-    told = {text(each, 1): text(each, 2) for each in messages(model, 14)}
+def _about(model: Fields, name: str, config: CompBilinConfig) -> About:
+    """What a file says about its game, in the form of `Game.describe`."""
+    facts = {text(entry, 1): text(entry, 2) for entry in messages(model, 14)}
     if named := re.match(r"model_(\d)(\d)_", name):
-        told = {"d1": named[1], "d2": named[2], **told}
-    for key in {"d1", "d2", "sides"} & told.keys():
-        if not re.fullmatch(r"\d{1,3}", told[key]):
-            raise Malformed(f"it says {key}={told[key]!r}, which is no number of dice or sides")
-    options: dict[str, Any] = {}
-    if {"d1", "d2"} <= told.keys():
-        options["dice"] = (int(told["d1"]), int(told["d2"]))
-    if "sides" in told:
-        options["sides"] = int(told["sides"])
-    if "variant" in told:
-        options["variant"] = told["variant"]
+        facts = {"d1": named[1], "d2": named[2], **facts}
+    for key in {"d1", "d2", "sides"} & facts.keys():
+        if not re.fullmatch(r"\d{1,3}", facts[key]):
+            raise Malformed(f"it says {key}={facts[key]!r}, which is not a number of dice or sides")
+    options: About = {}
+    if {"d1", "d2"} <= facts.keys():
+        options["dice"] = (int(facts["d1"]), int(facts["d2"]))
+    if "sides" in facts:
+        options["sides"] = int(facts["sides"])
+    if "variant" in facts:
+        options["variant"] = facts["variant"]
     view = [["priv", [config.priv]], ["pub", [config.pub]]]
-    named_game = {"name": told["game"]} if "game" in told else {}
+    named_game = {"name": facts["game"]} if "game" in facts else {}
     return {**named_game, "options": options, "view": view, "actions": config.actions}
 
 
 # Writing ------------------------------------------------------------------------------------------
 
 
-def save_onnx(
-    path: str | Path, net: NetCompBilin, game: Mapping[str, Any], *, batched: bool = False
-) -> None:
-    """Write a network with the game it plays, as `Game.describe` tells that.
+def save_onnx(path: str | Path, net: NetCompBilin, game: About, *, batched: bool = False) -> None:
+    """Write a network with a description of its game, as `Game.describe` gives it.
 
-    The inputs `priv` and `pub` and the output `value` are single rows, or with `batched` any number
-    of rows.
+    The inputs `priv` and `pub` and the output `value` are single rows or, with `batched`, any
+    number of rows.
     """
     dice = game["options"]["dice"]
     about = {"game": game["name"], "d1": dice[0], "d2": dice[1]}
@@ -384,11 +401,11 @@ def _graph(net: NetCompBilin, batched: bool) -> bytes:
     nodes: list[bytes] = []
     tensors: list[bytes] = []
 
-    def node(operator: str, *inputs: str, makes: str = "") -> str:
-        made = makes or next(names)
-        told = [_bytes(1, each) for each in inputs]
-        nodes.append(_bytes(1, *told, _bytes(2, made), _bytes(4, operator)))
-        return made
+    def node(operator: str, *inputs: str, output: str = "") -> str:
+        output = output or next(names)
+        sources = [_bytes(1, source) for source in inputs]
+        nodes.append(_bytes(1, *sources, _bytes(2, output), _bytes(4, operator)))
+        return output
 
     def layer(name: str, part: nn.Module, source: str) -> str:
         assert isinstance(part, nn.Linear)
@@ -400,7 +417,7 @@ def _graph(net: NetCompBilin, batched: bool) -> bytes:
     x = node("Mul", layer("priv", net.priv, "priv"), layer("pub", net.pub, "pub"))
     for i, part in enumerate(net.layers):
         x = layer(f"layers.{i}", part, node("Relu", x))
-    node("Tanh", layer("value", net.value, node("Relu", x)), makes="value")
+    node("Tanh", layer("value", net.value, node("Relu", x)), output="value")
     inputs = (
         _declared(11, "priv", config.priv, batched),
         _declared(11, "pub", config.pub, batched),
@@ -428,13 +445,13 @@ def _number(field: int, value: int) -> bytes:
 
 
 def _bytes(field: int, *parts: bytes | str) -> bytes:
-    told = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
-    return _varint(field << 3 | BYTES) + _varint(len(told)) + told
+    content = b"".join(part.encode() if isinstance(part, str) else part for part in parts)
+    return _varint(field << 3 | BYTES) + _varint(len(content)) + content
 
 
 def _varint(value: int) -> bytes:
-    told = bytearray()
+    content = bytearray()
     while value > 127:
-        told.append(value & 127 | 128)
+        content.append(value & 127 | 128)
         value >>= 7
-    return bytes((*told, value))
+    return bytes((*content, value))

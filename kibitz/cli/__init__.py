@@ -3,7 +3,18 @@
 Exit status: 0 success, 1 a check failed, 2 bad input (one sentence says how to correct it).
 """
 
-from . import analysis, learning, speed, strength, table
+from . import analysis, contract, learning, speed, strength, table
 from .app import app, err, main, out
 
-__all__ = ["analysis", "app", "err", "learning", "main", "out", "speed", "strength", "table"]
+__all__ = [
+    "analysis",
+    "app",
+    "contract",
+    "err",
+    "learning",
+    "main",
+    "out",
+    "speed",
+    "strength",
+    "table",
+]

@@ -66,7 +66,7 @@ def train(
     chosen = recipe(name, which)
     chosen = replace(chosen, options={**chosen.options, **options_of(option)})
     if against:
-        chosen = chosen.meeting(against)
+        chosen = chosen.with_opponents(against)
     run = Run(
         chosen, out_folder, device=device, seed=seed, resume=resume, refill=refill, start=start
     )

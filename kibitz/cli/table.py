@@ -1,25 +1,22 @@
-"""Commands for the table: what games there are, whether they keep their promises, playing."""
+"""Commands for the table: what games there are, and playing them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 from rich.table import Table as Grid
 
 from .app import (
-    Device,
     DrawnSeed,
     GameName,
     Json,
     OptionTexts,
-    Seed,
     app,
     game_names,
     load_game,
-    options_of,
     out,
     print_json,
 )
@@ -80,52 +77,6 @@ def _show_game(name: str, game: Game, as_json: bool) -> None:
         presets = escape(", ".join(game.presets))
         out.print(f"[bold]Presets[/bold] (--option preset=NAME): {presets}")
     out.print("[bold]Players[/bold]: " + escape(", ".join(players)))
-
-
-# Proof ------------------------------------------------------------------------------------------
-
-
-@app.command(epilog="Example: kibitz check ./my_game.py")
-def check(
-    name: GameName,
-    option: OptionTexts = None,
-    device: Device = "cpu",
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer games.")] = False,
-    write_playthrough: Annotated[
-        Path | None, typer.Option(help="Record one game to this file instead, for the tests.")
-    ] = None,
-    seed: Seed = 1,
-    as_json: Json = False,
-) -> None:
-    """Hold a game to the contract: every promise, with what broke it."""
-    from ..contract import check as promises
-    from ..contract import playthrough
-
-    if write_playthrough is not None:
-        write_playthrough.write_text(playthrough(load_game(name, option), seed), encoding="utf-8")
-        return
-    settings: dict[str, Any] = {"games": 20} if quick else {}
-    results = []
-    for result in promises(name, options=options_of(option), seed=seed, device=device, **settings):
-        results.append(result)
-        if not as_json:
-            out.print(f"{_mark(result)} {result.promise} [dim]{result.seconds:.1f} s[/dim]")
-            if result.message:
-                out.print(f"       {result.message}", highlight=False, markup=False)
-    broken = [r for r in results if not r.passed]
-    tried = [r for r in results if not (r.passed and r.message)]
-    if as_json:
-        print_json({"game": name, "passed": not broken, "promises": [vars(r) for r in results]})
-    else:
-        untried = f", {len(results) - len(tried)} not tried" if len(tried) < len(results) else ""
-        out.print(f"{len(tried) - len(broken)} of {len(tried)} promises kept{untried}")
-    raise typer.Exit(1 if broken else 0)
-
-
-def _mark(result: Any) -> str:
-    if not result.passed:
-        return "[red]BROKEN[/red]"
-    return "[yellow]not   [/yellow]" if result.message else "[green]kept  [/green]"
 
 
 # At the table -----------------------------------------------------------------------------------

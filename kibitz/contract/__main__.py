@@ -1,13 +1,22 @@
-"""The other process of `machine`: `python -m kibitz.contract trace kuhn '{}' 1 20`."""
+"""The process that asks the rules, for `watch`: `python -m kibitz.contract '{"question": ...}'`."""
 
 import json
 import sys
 
-from ..games import load
+from ..game import GameError
+from . import try_promises
 from .machine import answer
-from .trial import Trial
+from .trial import trial_of
+from .watch import Reporter
 
 if __name__ == "__main__":
-    what, name, options, seed, games = sys.argv[1:]
-    chosen = {n: tuple(v) if isinstance(v, list) else v for n, v in json.loads(options).items()}
-    print(json.dumps(answer(what, Trial(name, load(name, **chosen), int(seed), int(games)))))
+    request = json.loads(sys.argv[1])
+    with Reporter() as report:
+        try:
+            if request["question"] == "promises":
+                for message in try_promises(request):
+                    report(message)
+            else:
+                report(answer(request["question"], trial_of(request)))
+        except GameError as error:
+            report({"refused": str(error)})

@@ -7,18 +7,22 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..batch import Batch
 from ..chance import stream, streams
-from ..game import Game, nothing_hidden
+from ..game import DEFAULT_VIEW, ONLOOKER, Game
+from ..notation import own_fields, view_text
 from ..players import Sight
-from .trial import Broken, NotTried, Rng, State, Trial, some
+from .trial import Broken, NotTried, State, Trial, thinned
 
 REDEALS = 3  # of a position for a seat, where every one must hold
 HEARD = 200  # positions of whose moves seats hear
 PLAYED_ON = 60  # re-dealt positions played to the end
 DEALS = 8000  # of each of two samples whose frequencies are compared
 MOVERS = 200  # positions at which the re-deal of the seat to move is looked at
+ASKED_AGAIN = 10  # times that a player has to choose the same
+STUBBORN = 100  # re-deals until a secret counts as never re-dealt
 REDEALT = 1500  # likewise, from one position
 REDEALT_AT = 8  # positions
 LABELLED = 100  # deals whose labels are compared: each is a call from Python
@@ -41,42 +45,63 @@ def views_keep_secrets(trial: Trial) -> None:
     rng = trial.rng()
     for s in trial.chances + trial.decisions:
         for seat in range(trial.game.seats):
-            before = _told(trial, s, seat)
+            before = shown_to(trial, s, seat)
             for _ in range(REDEALS):
                 t = trial.redealt(s, seat, rng)
-                for what, now in _told(trial, t, seat).items():
-                    if now != before[what]:
-                        raise Broken(
-                            f"{trial.at(s)}: {what} of seat {seat} changes when what it cannot "
-                            f"know is re-dealt to {trial.game.text(t)!r}, from\n"
-                            f"{_readable(trial, before[what])} to\n{_readable(trial, now)}"
-                        )
+                now = shown_to(trial, t, seat)
+                if changed := [rule for rule in before if np.any(now[rule] != before[rule])]:
+                    rule = changed[0]
+                    raise Broken(
+                        f"{trial.at(s)}: {_leak(trial, changed, seat)} when what it cannot know is "
+                        f"re-dealt to {trial.game.text(t)!r}: `{rule}` says\n"
+                        f"{_readable(trial, before[rule])} and then\n{_readable(trial, now[rule])}"
+                    )
 
 
-def _told(trial: Trial, s: State, seat: int) -> dict[str, Any]:
-    """All that one seat is told about a position."""
+def shown_to(trial: Trial, s: State, seat: int) -> dict[str, Any]:
+    """All that one seat is told about a position, by the rule that tells it."""
     who = trial.turn(s)
-    return {
-        "the view": trial.game.look(s, seat).tobytes(),
-        "`known`": trial.known(s, seat),
-        "`seen`": trial.game.seen(s, seat),
-        "`about`": trial.game.about(s),
-        "the turn": who,
-        "the list of actions": trial.legal(s) if who == seat else None,
+    views = {_observer(view): face.look(s, seat) for view, face in trial.faces.items()}
+    shown = {
+        **views,
+        "known": trial.known(s, seat),
+        "seen": trial.rules.seen(s, seat),
+        "about": trial.rules.about(s),
+        "turn": who,
+        "actions": trial.legal(s) if who == seat else None,
     }
+    if getattr(trial.game.seen, "func", None) is view_text:
+        del shown["seen"]  # the view in words
+    return shown
 
 
-def _readable(trial: Trial, told: Any) -> Any:
-    return view_entries(trial.game, told) if isinstance(told, bytes) else told
+def _observer(view: str) -> str:
+    """What the rule that writes a view is called in a message."""
+    return "observe" if view == DEFAULT_VIEW else f"observers[{view!r}]"
+
+
+def _leak(trial: Trial, changed: list[str], seat: int) -> str:
+    """Whose fault it is: one rule that changes shows a secret; several, and it is `redeal`."""
+    rules = ", ".join(f"`{rule}`" for rule in changed)
+    if len(changed) == 1:
+        return f"{rules} depends on what is hidden from seat {seat}: its answer changes"
+    return f"`redeal` changes what seat {seat} knows ({rules} change)"
+
+
+def _readable(trial: Trial, answer: Any) -> Any:
+    if not isinstance(answer, np.ndarray):
+        return answer
+    game = next(face for face in trial.faces.values() if face.view_size == len(answer))
+    return view_entries(game, answer.tobytes())
 
 
 def view_entries(game: Game, view: bytes) -> dict[str, dict[str, float]]:
     """A view as its entries that are not zero, by field and by place."""
-    told: dict[str, dict[str, float]] = {}
+    entries: dict[str, dict[str, float]] = {}
     for name, values in zip(game.view.names or (), np.frombuffer(view, game.view)[0], strict=True):
         places = [",".join(map(str, at)) for at in np.argwhere(values)]
-        told[name] = dict(zip(places, values[values != 0].tolist(), strict=True))
-    return told
+        entries[name] = dict(zip(places, values[values != 0].tolist(), strict=True))
+    return entries
 
 
 def news_keeps_secrets(trial: Trial) -> None:
@@ -85,35 +110,62 @@ def news_keeps_secrets(trial: Trial) -> None:
     Several public ways to one and the same position may have names of their own. But each name must
     be possible in every deal that the seat cannot tell apart, or it gives the deal away.
     """
-    rng, game = trial.rng(6), trial.game
+    _check_news(trial, lambda seat: seat)
+
+
+def onlookers_see_no_secrets(trial: Trial) -> None:
+    """An onlooker sees and hears nothing that depends on what is hidden from any seat."""
+    if not trial.game.onlookers:
+        raise NotTried("the game shows onlookers nothing")
+    rng = trial.rng(7)
+    for s in trial.thinned(trial.chances + trial.decisions, HEARD):
+        seen = trial.rules.seen(s, ONLOOKER)
+        for seat in range(trial.game.seats):
+            t = trial.redealt(s, seat, rng)
+            if (now := trial.rules.seen(t, ONLOOKER)) != seen:
+                raise Broken(
+                    f"{trial.at(s)}: `seen` shows an onlooker what seat {seat} cannot know. "
+                    f"Re-dealt to {trial.game.text(t)!r} it changes from\n{seen}\nto\n{now}"
+                )
+    _check_news(trial, lambda seat: ONLOOKER)
+
+
+def _check_news(trial: Trial, hearer: Callable[[int], int]) -> None:
+    """What `hearer(seat)` hears must follow from what the seat knows before and after."""
+    rng = trial.rng(6)
     heard: dict[tuple[int, int, int], tuple[set[str], str]] = {}
-    for s in some(trial.chances + trial.decisions, HEARD):
-        for seat in range(game.seats):
+    for s in trial.thinned(trial.chances + trial.decisions, HEARD):
+        for seat in range(trial.game.seats):
             for t in (s, trial.redealt(s, seat, rng), trial.redealt(s, seat, rng)):
-                for after, names in _names_by_knowledge(trial, t, seat).items():
+                for after, names in _names_by_knowledge(trial, t, seat, hearer(seat)).items():
                     key = seat, trial.known(t, seat), after
                     before, where = heard.setdefault(key, (names, trial.at(t)))
                     if names != before:
                         raise Broken(
-                            f"{trial.at(t)}: seat {seat} may hear {_listed(names)}. At {where} "
-                            f"it knows the same, before and after, but may hear {_listed(before)}"
+                            f"{trial.at(t)}: `news` tells {_who(hearer(seat))} {_listed(names)}. "
+                            f"At {where} seat {seat} knows the same, before and after, but "
+                            f"{_listed(before)} is heard"
                         )
 
 
-def _names_by_knowledge(trial: Trial, s: State, seat: int) -> dict[int, set[str]]:
-    """All news that a seat can hear now, by what it knows afterwards."""
+def _who(hearer: int) -> str:
+    return "an onlooker" if hearer == ONLOOKER else f"seat {hearer}"
+
+
+def _names_by_knowledge(trial: Trial, s: State, seat: int, hearer: int) -> dict[int, set[str]]:
+    """All news that can be heard now, by what a seat knows afterwards."""
     names: dict[int, set[str]] = {}
     truths: dict[int, set[bytes]] = {}
     for move in trial.moves(s):
         t = trial.after(s, move)
         after = trial.known(t, seat)
-        names.setdefault(after, set()).add(str(trial.game.news(s, seat, move)))
+        names.setdefault(after, set()).add(str(trial.rules.news(s, hearer, move)))
         truths.setdefault(after, set()).add(t.tobytes())
     for after in names if trial.turn(s) != seat else ():
         if len(names[after]) > 1 and len(truths[after]) > 1:
             raise Broken(
-                f"{trial.at(s)}: seat {seat} knows the same after several moves and cannot tell "
-                f"what became of them, but it may hear {_listed(names[after])}"
+                f"{trial.at(s)}: `news` tells {_who(hearer)} moves apart after which seat {seat} "
+                f"knows the same of a different truth: {_listed(names[after])} is heard"
             )
     return names
 
@@ -125,7 +177,7 @@ def _listed(names: set[str]) -> str:
 def redealt_games_go_on(trial: Trial) -> None:
     """A re-dealt position plays on to the end by the rules."""
     rng = trial.rng()
-    for s in some(trial.chances + trial.decisions, PLAYED_ON):
+    for s in trial.thinned(trial.chances + trial.decisions, PLAYED_ON):
         for seat in range(trial.game.seats):
             trial.play_on(trial.redealt(s, seat, rng), rng)
 
@@ -134,24 +186,45 @@ def redealt_games_go_on(trial: Trial) -> None:
 
 
 def redealing_changes_what_is_hidden(trial: Trial) -> None:
-    """Where two deals look the same to a seat, re-dealing for it changes something."""
+    """Where two deals look the same to a seat, re-dealing for it changes all that can differ."""
     for seat in range(trial.game.seats):
+        changed = _changed_bytes(trial, seat)
         hidden = _hidden_from(trial, seat)
-        if hidden is not None and not _changed_bytes(trial, seat).any():
+        if hidden is not None and not changed.any():
             s, one, other = hidden
             raise Broken(
-                f"{trial.at(s)}: seat {seat} cannot tell move {one} from {other}, "
-                f"but no re-deal for it changes any position where a seat is to move"
+                f"{trial.at(s)}: seat {seat} cannot tell move {one} from {other}, but `redeal` for "
+                f"it changes no position where a seat is to move"
             )
+        _check_every_secret(trial, seat, changed)
         for mover in set(range(trial.game.seats)) - {seat}:
             _check_mover(trial, seat, mover)
+
+
+def _check_every_secret(trial: Trial, seat: int, changed: Any) -> None:
+    """What differs between two positions that look the same to the seat is re-dealt, all of it."""
+    met: dict[int, State] = {}
+    rng = trial.rng(4)
+    for s in trial.decisions:
+        t = met.setdefault(trial.known(s, seat), s)
+        kept = (_bytes([s]) != _bytes([t]))[0] & ~changed
+        if not kept.any():
+            continue
+        for _ in range(STUBBORN):  # perhaps it is only rarely changed
+            kept &= _bytes([trial.redealt(s, seat, rng)])[0] == _bytes([s])[0]
+            kept &= _bytes([trial.redealt(t, seat, rng)])[0] == _bytes([t])[0]
+        if kept.any():
+            raise Broken(
+                f"{trial.at(s)}: seat {seat} knows the same at {trial.game.text(t)!r}, but "
+                f"`redeal` for it never changes all of {_fields(trial, kept)}"
+            )
 
 
 def _check_mover(trial: Trial, seat: int, mover: int) -> None:
     """What `seat` cannot know of another seat is re-dealt also where that seat is to move."""
     changed = {True: False, False: False}  # by whether the other seat was to move
     rng, last = trial.rng(5), None
-    for s in some(trial.decisions, MOVERS):
+    for s in trial.thinned(trial.decisions, MOVERS):
         moves = trial.turn(s) == mover
         last = s if moves else last
         if not changed[moves]:
@@ -159,8 +232,8 @@ def _check_mover(trial: Trial, seat: int, mover: int) -> None:
             changed[moves] = any(trial.known(t, mover) != trial.known(s, mover) for t in redealt)
     if changed[False] and not changed[True] and last is not None:
         raise Broken(
-            f"{trial.at(last)}: seat {mover} is to move, and no re-deal for seat {seat} changes "
-            f"anything that it knows; where others are to move, re-deals do"
+            f"{trial.at(last)}: seat {mover} is to move, and `redeal` for seat {seat} changes "
+            f"nothing that it knows; where others are to move, it does"
         )
 
 
@@ -192,7 +265,7 @@ def redealing_is_fair(trial: Trial) -> None:
     Compared at the first decision, and at later ones as long as the same actions, with the same
     labels, were legal in all deals and all played the same: then nobody's play has told anything.
     """
-    if trial.game.redeal is nothing_hidden:
+    if not trial.hides:
         raise NotTried("nothing is hidden")
     suspects: dict[tuple[int, int], list[Any]] = {}
     for attempt in range(2):  # what looks unfair must look unfair again in fresh deals
@@ -205,8 +278,8 @@ def redealing_is_fair(trial: Trial) -> None:
                 suspects[ply, seat] = found
                 if attempt and found:
                     raise Broken(
-                        f"{trial.game.name}, ply {ply}: re-deals for seat {seat} are not as "
-                        f"frequent as true deals, in {_fields(trial, found[0])}"
+                        f"{trial.at(deals.states[0])}: what `redeal` deals for seat {seat} is not "
+                        f"as frequent as in true deals, in {_fields(trial, found[0])}"
                     )
 
 
@@ -240,7 +313,7 @@ def _redealt_batch(deals: Batch, seat: int, seed: int) -> Any:
 
 def redealing_forgets_the_truth(trial: Trial) -> None:
     """Two truths that look the same to a seat are re-dealt alike: a re-deal gives nothing away."""
-    if trial.game.redeal is nothing_hidden:
+    if not trial.hides:
         raise NotTried("nothing is hidden")
     for seat in range(trial.game.seats):
         hidden = _changed_bytes(trial, seat)
@@ -256,7 +329,7 @@ def redealing_forgets_the_truth(trial: Trial) -> None:
             if masks:
                 raise Broken(
                     f"{trial.at(s)}: seat {seat} knows the same at {trial.game.text(t)!r}, but "
-                    f"re-deals of the two differ in {_fields(trial, masks[0])}"
+                    f"what `redeal` makes of the two differs in {_fields(trial, masks[0])}"
                 )
 
 
@@ -266,15 +339,15 @@ def _lookalikes(trial: Trial, seat: int, hidden: Any) -> list[tuple[State, State
     Met in play where we can, and otherwise a position and a re-deal of it.
     """
     met: dict[int, State] = {}
-    pairs, made = [], []
+    pairs, redealt = [], []
     rng = trial.rng(3)
     for s in trial.decisions:
         other = met.setdefault(trial.known(s, seat), s)
         if (_bytes([s]) != _bytes([other]))[0, hidden].any():
             pairs.append((s, other))
         elif (t := trial.redealt(s, seat, rng)).tobytes() != s.tobytes():
-            made.append((s, t))
-    return some(pairs, REDEALT_AT // 2) + some(made, REDEALT_AT)
+            redealt.append((s, t))
+    return thinned(pairs, REDEALT_AT // 2) + thinned(redealt, REDEALT_AT)
 
 
 # Frequencies -------------------------------------------------------------------------------------
@@ -321,11 +394,11 @@ def _sigmas(a: Any, b: Any, mask: Any) -> float:
 
 def _fields(trial: Trial, mask: Any) -> str:
     """The names of the fields that hold these bytes."""
-    told = []
+    names = []
     for name, (kind, offset, *_) in (trial.game.state.fields or {}).items():
         if mask[offset : offset + kind.itemsize].any():
-            told.append(f"`{name}`")
-    return ", ".join(told)
+            names.append(f"`{name}`")
+    return ", ".join(names)
 
 
 # What a seat knows and sees ----------------------------------------------------------------------
@@ -338,64 +411,89 @@ def known_names_what_a_seat_knows(trial: Trial) -> None:
     for s in trial.chances + trial.decisions:
         who = trial.turn(s)
         for seat in range(trial.game.seats):
-            known, view = trial.known(s, seat), trial.game.look(s, seat).tobytes()
+            known, view = trial.known(s, seat), trial.rules.look(s, seat).tobytes()
             if known == 0:
                 raise Broken(f"{trial.at(s)}: `known` of seat {seat} is 0")
             t, other = met.setdefault((seat, known), (s, view))
             if view != other:
                 raise Broken(
-                    f"{trial.at(s)}: seat {seat} has another view than at {trial.game.text(t)!r}, "
-                    f"but the same `known`"
+                    f"{trial.at(s)}: `observe` shows seat {seat} another view than at "
+                    f"{trial.game.text(t)!r}, but `known` is the same"
                 )
-            for action in some(trial.legal(s), 10) if who >= 0 else []:
+            for action in thinned(trial.legal(s), 10) if who >= 0 else []:
                 if trial.known(trial.after(s, action), seat) == known:
-                    raise Broken(f"{trial.at(s)}: `known` of seat {seat} misses action {action}")
+                    raise Broken(
+                        f"{trial.at(s)}: `known` of seat {seat} is the same after action {action}"
+                    )
         if who >= 0:
             legal = trial.legal(s)
             t, *before = acting.setdefault(trial.known(s, who), (s, who, legal))
             if before != [who, legal]:
                 raise Broken(
-                    f"{trial.at(s)}: other actions than at {trial.game.text(t)!r}, "
-                    f"but the same `known`"
+                    f"{trial.at(s)}: `actions` are others than at {trial.game.text(t)!r}, but "
+                    f"`known` is the same"
                 )
 
 
 def views_are_written_whole(trial: Trial) -> None:
     """A view does not depend on the view that was in its place before, nor writes outside it."""
-    game = trial.game
-    rows = np.zeros(3, game.view)
-    for s in trial.chances + trial.decisions + trial.ends:
-        for seat in range(game.seats):
-            fresh = game.look(s, seat).view(game.view)[0]
-            game.observe(s, seat, rows[1])
-            if not np.isfinite(rows.view(np.float32)).all():
-                raise Broken(f"{trial.at(s)}: the view of seat {seat} is not finite")
-            for name in game.view.names or ():
-                if (rows[1][name] != fresh[name]).any():
-                    raise Broken(f"{trial.at(s)}: `{name}` of seat {seat} keeps an earlier view")
-            if rows[0].tobytes() + rows[2].tobytes() != bytes(2 * game.view.itemsize):
-                raise Broken(f"{trial.at(s)}: the view of seat {seat} is written outside")
+    for view, face in trial.faces.items():
+        rows, rule = np.zeros(3, face.view), f"`{_observer(view)}`"
+        for s in trial.chances + trial.decisions + trial.ends:
+            for seat in range(face.seats):
+                _check_written(trial, face, s, seat, rows, rule)
+
+
+def _check_written(
+    trial: Trial, face: Game, s: State, seat: int, rows: NDArray[np.void], rule: str
+) -> None:
+    """rows: the view between two others that must stay empty; it holds an earlier one."""
+    fresh = face.look(s, seat).view(face.view)[0]
+    face.observers.get(face.viewed, face.observe)(s, seat, rows[1])
+    if not np.isfinite(rows.view(np.float32)).all():
+        raise Broken(f"{trial.at(s)}: {rule} of seat {seat} writes what is not finite")
+    for name in face.view.names or ():
+        if (rows[1][name] != fresh[name]).any():
+            raise Broken(
+                f"{trial.at(s)}: {rule} of seat {seat} leaves in `{name}` what an earlier view had "
+                "there"
+            )
+    if rows[0].tobytes() + rows[2].tobytes() != bytes(2 * face.view.itemsize):
+        raise Broken(f"{trial.at(s)}: {rule} of seat {seat} writes outside of its view")
 
 
 def players_do_not_peek(trial: Trial) -> None:
     """The game's own players choose legal actions, and the same after every re-deal."""
-    for name, choose in trial.game.players.items():
+    for player in trial.game.players:
         for number, s in enumerate(trial.decisions):
             seat, rng = trial.turn(s), trial.rng(number)
-            choice = _choice(choose, s, seat, trial.rng(number))
-            if choice not in trial.legal(s):
-                raise Broken(f"{trial.at(s)}: {name} chose {choice}, not one of {trial.legal(s)}")
+            choice = trial.choice(player, s, seat, trial.rng(number))
+            if choice not in (legal := trial.legal(s)):
+                raise Broken(f"{trial.at(s)}: {player} chose {choice}, not one of {legal}")
             for _ in range(REDEALS):
                 t = trial.redealt(s, seat, rng)
-                if (other := _choice(choose, t, seat, trial.rng(number))) != choice:
-                    raise Broken(
-                        f"{trial.at(s)}: {name} chose {choice}, but {other} when what it "
-                        f"cannot see was re-dealt to {trial.game.text(t)!r}"
-                    )
+                if trial.choice(player, t, seat, trial.rng(number)) != choice:
+                    raise Broken(f"{trial.at(s)}: {_why_it_differs(trial, player, s, t, number)}")
 
 
-def _choice(choose: Any, s: State, seat: int, rng: Rng) -> int:
-    return int(choose(s, seat, rng))
+def _why_it_differs(trial: Trial, player: str, s: State, t: State, number: int) -> str:
+    """Why a player chooses one action at `s` and another at `t`, a re-deal of it."""
+    seat = trial.turn(s)
+    choices = [trial.choice(player, s, seat, trial.rng(number)) for _ in range(ASKED_AGAIN)]
+    if len(set(choices)) > 1:
+        return f"{player} chose {choices} by turns: it draws numbers that are not of `rng`"
+    choice, other = choices[0], trial.choice(player, t, seat, trial.rng(number))
+    before, now = shown_to(trial, s, seat), shown_to(trial, t, seat)
+    if changed := [rule for rule in before if before[rule] != now[rule]]:
+        return (
+            f"{player} chose {choice}, and {other} after a re-deal, but that is the fault of "
+            f"another rule: {_leak(trial, changed, seat)}"
+        )
+    names = [f"`{n}`" for n in own_fields(s) if s[n].tobytes() != t[n].tobytes()]
+    return (
+        f"{player} peeks: it chose {choice}, but {other} when what seat {seat} cannot see "
+        f"({', '.join(names)}) was re-dealt to {trial.game.text(t)!r}"
+    )
 
 
 # Dice that a player cannot foretell --------------------------------------------------------------
@@ -405,7 +503,7 @@ def dice_cannot_be_foretold(trial: Trial) -> None:
     """Nothing that a player can make of its own stream foretells what the table will throw."""
     if not trial.chances:
         raise NotTried("the game has no chance moves")
-    positions = itertools.cycle(some(trial.chances, THROWS))
+    positions = itertools.cycle(thinned(trial.chances, THROWS))
     throws = list(zip(positions, range(THROWS), strict=False))
     for name, derived in ATTACKS.items():
         hits = expected = spread = 0.0
@@ -414,7 +512,7 @@ def dice_cannot_be_foretold(trial: Trial) -> None:
             sight = Sight(trial.game, [s], [0], [own])
             outcome = int(trial.game.roll(trial.game.copy(s), table))
             guess = stream(trial.seed, "player", i)  # as it was before the player used it
-            guess.key = derived(sight.rngs["key"][0])
+            guess["key"] = derived(sight.rngs["key"][0])
             hits += int(trial.game.roll(trial.game.copy(s), guess)) == outcome
             likely = float((trial.odds(s) ** 2).sum())  # of two throws alike
             expected, spread = expected + likely, spread + likely * (1 - likely)

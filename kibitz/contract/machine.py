@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 import importlib.util
-import json
-import os
-import subprocess
-import sys
-import traceback
-import typing
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -23,9 +16,12 @@ from ..batch import Batch
 from ..cache import kept_signatures
 from ..chance import below, stream, streams
 from ..compiled import RULES
-from ..game import CHANCE, OVER, Game, OptionError, Options
+from ..game import CHANCE, OVER, Game
 from ..notation import own_fields
+from .cases import variations
+from .sources import explained
 from .trial import Broken, NotTried, State, Trial
+from .watch import answer_of
 
 STEPS = 10  # of a trace, for every game of the trial
 BATCH, PLIES = 256, 40
@@ -37,37 +33,37 @@ SIMULATED, SIMULATED_PLIES = 3, 4  # the CUDA simulator takes a second for a few
 
 def trace(trial: Trial) -> Iterator[tuple[State, str]]:
     """Every step of random play, with a few digits of the state and of all that rules say of it."""
-    game, left = trial.game, STEPS * trial.games
+    rules, left = trial.rules, STEPS * trial.games
     for index in range(trial.games):
-        rng, other, s = stream(trial.seed, "table", index), trial.rng(index), game.fresh()
+        rng, other, s = stream(trial.seed, "table", index), trial.rng(index), rules.fresh()
         while left:
             left -= 1
-            who = int(game.turn(s))
+            who = trial.turn(s)
             yield s, _digits(trial, s, who, other)
             if who == CHANCE:
-                game.roll(s, rng)
+                rules.roll(s, rng)
             elif who == OVER:
                 break
             else:
-                legal = game.legal(s)
-                game.play(s, legal[int(below(rng, len(legal)))])
+                legal = rules.legal(s)
+                rules.play(s, legal[int(below(rng, len(legal)))])
 
 
 def _digits(trial: Trial, s: State, who: int, rng: Any) -> str:
-    game = trial.game
+    rules = trial.rules
     parts: list[Any] = [s.tobytes(), who]
-    for seat in range(game.seats):
-        parts += [game.look(s, seat).tobytes(), trial.known(s, seat)]
+    for seat in range(trial.game.seats):
+        parts += [rules.look(s, seat).tobytes(), trial.known(s, seat)]
         if who != OVER:
             parts.append(trial.redealt(s, seat, rng).tobytes())
     if who == OVER:
-        parts.append(game.scores(s))
+        parts.append(rules.scores(s))
     elif who == CHANCE:
-        parts.append(game.chances(s))
+        parts.append(rules.chances(s))
     else:
-        legal = game.legal(s)
-        parts += [legal, [int(game.label(s, a)) for a in legal]]
-        parts += [int(choose(s, who, rng)) for choose in game.players.values()]
+        legal = rules.legal(s)
+        parts += [legal, [int(rules.label(s, a)) for a in legal]]
+        parts += [trial.choice(player, s, who, rng) for player in trial.game.players]
     return hashlib.blake2b(repr(parts).encode(), digest_size=5).hexdigest()
 
 
@@ -79,25 +75,25 @@ def story(
     batch.wander(plies)
     get = batch.device.get
     turns = get(batch.turns())
-    told = {"states": batch.host().copy(), "streams": get(batch.rngs).copy(), "turns": turns}
-    told["actions"], told["counts of actions"] = map(get, batch.actions())
+    found = {"states": batch.host().copy(), "streams": get(batch.rngs).copy(), "turns": turns}
+    found["actions"], found["counts of actions"] = map(get, batch.actions())
     for seat in range(game.seats):
         seats = np.full(size, seat)
-        told[f"views of seat {seat}"] = get(batch.observe(seats))
-        told[f"`known` of seat {seat}"] = get(batch.known(seats))
+        found[f"views of seat {seat}"] = get(batch.observe(seats))
+        found[f"`known` of seat {seat}"] = get(batch.known(seats))
     for player in game.players:
         chosen = batch.choose(player, turns, streams(seed, "player", size))
-        told[f"choices of {player}"] = get(chosen)
+        found[f"choices of {player}"] = get(chosen)
     batch.settle()
-    told["scores"] = get(batch.scores())
+    found["scores"] = get(batch.scores())
     batch.redeal(np.zeros(size, np.int64), streams(seed, "search", size))
-    told["re-dealt states"] = batch.host().copy()
-    return told
+    found["re-dealt states"] = batch.host().copy()
+    return found
 
 
-def digests(told: dict[str, Any]) -> dict[str, str]:
+def digests(found: dict[str, Any]) -> dict[str, str]:
     """A story, short enough for another process to tell."""
-    return {name: hashlib.sha256(a.tobytes()).hexdigest()[:16] for name, a in told.items()}
+    return {name: hashlib.sha256(a.tobytes()).hexdigest()[:16] for name, a in found.items()}
 
 
 def copies(game: Game) -> dict[str, int]:
@@ -109,9 +105,9 @@ def copies(game: Game) -> dict[str, int]:
     room = ".".join(parts[: 3 if parts[0] == "kibitz" else 1]) + "."
     kind = from_dtype(game.state)
     return {
-        each.py_func.__qualname__: max(_copies_by_records(each, kind).values(), default=0)
-        for each in RULES
-        if f"{each.py_func.__module__}.".startswith(room)
+        rule.py_func.__qualname__: max(_copies_by_records(rule, kind).values(), default=0)
+        for rule in RULES
+        if f"{rule.py_func.__module__}.".startswith(room)
     }
 
 
@@ -145,7 +141,7 @@ def spoilt(trial: Trial) -> Iterator[State]:
 def use(trial: Trial, s: State, rng: Any) -> None:
     """Everything that rules can do with a position, to its end."""
     for seat in range(trial.game.seats):
-        trial.game.look(s, seat)
+        trial.rules.look(s, seat)
         trial.known(s, seat)
         trial.play_on(trial.redealt(s, seat, rng), rng)
     trial.play_on(s, rng)
@@ -154,49 +150,33 @@ def use(trial: Trial, s: State, rng: Any) -> None:
 # Other processes ---------------------------------------------------------------------------------
 
 
-def elsewhere(trial: Trial, what: str, **switches: str) -> dict[str, Any]:
-    """Ask `python -m kibitz.contract`, with some of numba's switches set."""
-    options = json.dumps(dataclasses.asdict(trial.game.options))
-    asked = [what, str(trial.name), options, str(trial.seed), str(trial.games)]
-    off = {"NUMBA_DISABLE_JIT": "0", "NUMBA_BOUNDSCHECK": "0", "NUMBA_ENABLE_CUDASIM": "0"}
-    done = subprocess.run(
-        [sys.executable, "-m", "kibitz.contract", *asked],
-        env={**os.environ, **off, **switches},
-        capture_output=True,
-        text=True,
-    )
-    if done.returncode:
-        told_last = done.stderr.strip()[-2000:]
-        raise Broken(
-            f"{trial.game.name}: another process ended with {done.returncode}: {told_last}"
-        )
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    if error := told.get("error"):
+def elsewhere(trial: Trial, question: str, **switches: str) -> dict[str, Any]:
+    """Ask another process, with some of numba's switches set."""
+    message = answer_of({"question": question, **trial.request()}, **switches)
+    if error := message.get("error"):
         raise Broken(f"{trial.game.name}: {error}")
-    return told
+    return message
 
 
-def answer(what: str, trial: Trial) -> dict[str, Any]:
+def answer(question: str, trial: Trial) -> dict[str, Any]:
     """What the other process says."""
     try:
-        if what == "cuda":
+        if question == "cuda":
             return digests(story(trial.game, trial.seed, SIMULATED, SIMULATED_PLIES, device="cuda"))
-        if what == "laws":
-            lawful = [s for s in spoilt(trial) if not trial.game.wrong_with(s)]
+        if question == "laws":
+            lawful = [s for s in spoilt(trial) if not trial.rules.wrong_with(s)]
             for s in lawful:
                 use(trial, s, trial.rng(7))
             return {"lawful": len(lawful)}
         with np.errstate(over="raise"):
-            told: dict[str, Any] = {"trace": [digits for _, digits in trace(trial)]}
-        told["fingerprint"] = trial.game.fingerprint
-        if what == "bounds":
+            found: dict[str, Any] = {"trace": [digits for _, digits in trace(trial)]}
+        found["fingerprint"] = trial.game.fingerprint
+        if question == "bounds":
             story(trial.game, trial.seed, BATCH, PLIES)
-            told["copies"] = copies(trial.game)
-        return told
+            found["copies"] = copies(trial.game)
+        return found
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{last.filename}, line {last.lineno}: {last.line}"
-        return {"error": f"{type(error).__name__}: {error} ({where})"}
+        return {"error": explained(error, trial)}
 
 
 @functools.lru_cache(maxsize=16)
@@ -222,10 +202,10 @@ def indices_stay_in_bounds(trial: Trial) -> None:
     _same_trace(trial, _bounds_checked(trial)["trace"], "with bounds checked")
 
 
-def _same_trace(trial: Trial, theirs: list[str], how: str) -> None:
+def _same_trace(trial: Trial, theirs: list[str], run: str) -> None:
     for (s, one), other in zip(trace(trial), theirs, strict=True):
         if one != other:
-            raise Broken(f"{trial.at(s)}: the state, or what a rule says of it, differs {how}")
+            raise Broken(f"{trial.at(s)}: the state, or what a rule says of it, differs {run}")
 
 
 def rules_compile_once(trial: Trial) -> None:
@@ -277,12 +257,12 @@ def cuda_path_runs(trial: Trial) -> None:
         raise Broken(f"{trial.game.name}: the simulated GPU has other {', '.join(wrong)}")
 
 
-def _same_story(trial: Trial, one: dict[str, Any], other: dict[str, Any], how: str) -> None:
+def _same_story(trial: Trial, one: dict[str, Any], other: dict[str, Any], run: str) -> None:
     for name in one:
         for i, (a, b) in enumerate(zip(one[name], other[name], strict=True)):
             if a.tobytes() != b.tobytes():
                 raise Broken(
-                    f"{trial.game.name}: {how} made other {name}, first in game {i}: {a} / {b}"
+                    f"{trial.game.name}: {run} gave other {name}, first in game {i}: {a} / {b}"
                 )
 
 
@@ -291,32 +271,7 @@ def fingerprints_tell_options_apart(trial: Trial) -> None:
     game = trial.game
     if (theirs := _interpreted(trial)["fingerprint"]) != game.fingerprint:
         raise Broken(f"{game.name}: fingerprint {game.fingerprint}, another process says {theirs}")
-    for options in _variations(game.options):
-        if dataclasses.replace(game, options=options).fingerprint == game.fingerprint:
+    for options in variations(game.options):
+        if game.under(options).fingerprint == game.fingerprint:
             raise Broken(f"{game.name}: {options} has the fingerprint of {game.options}")
     game.bind()  # the last one made is what a record stands for: let that be this game again
-
-
-def _variations(options: Options) -> Iterator[Options]:
-    """The options with one of them changed, in every way that makes a game."""
-    hints = typing.get_type_hints(type(options))
-    for each in dataclasses.fields(options):
-        for value in _others(getattr(options, each.name), typing.get_args(hints[each.name])):
-            try:
-                yield dataclasses.replace(options, **{each.name: value})
-            except OptionError:
-                continue
-
-
-def _others(value: Any, choices: tuple[Any, ...]) -> list[Any]:
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, str):
-        return [choice for choice in choices if choice != value]
-    if isinstance(value, tuple):
-        return [
-            (*value[:i], n, *value[i + 1 :])
-            for i in range(len(value))
-            for n in _others(value[i], ())
-        ]
-    return [value - 1, value + 1]

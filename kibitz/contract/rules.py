@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
-from ..game import OVER
-from .trial import UNWRITTEN, Broken, NotTried, State, Trial, some
+from ..game import CHANCE, OVER
+from ..notation import own_fields
+from .trial import LONGEST, UNWRITTEN, Broken, NotTried, State, Trial, thinned
 
 ROLLS = 4000  # at each chance move put to the test
 ROLLED_AT = 12  # chance moves with different odds
 WORDED = 40  # actions of a position whose texts are read
 PLAYED_ON = 100  # copies played to the end
 SIGMAS = 4.5
+NOISE = 20  # records of random bytes that a new game begins in
 SLACK = 3  # counts: keeps rare outcomes, which are not normally distributed, from false alarms
 
 
@@ -22,11 +24,11 @@ def odds_sum_to_one(trial: Trial) -> None:
     for s in trial.chances:
         odds = trial.odds(s)
         if not (np.isfinite(odds).all() and odds.min() >= 0 and abs(odds.sum() - 1) < 1e-9):
-            raise Broken(f"{trial.at(s)}: the odds are {odds.tolist()}, their sum {odds.sum()}")
+            raise Broken(f"{trial.at(s)}: `odds` says {odds.tolist()}, their sum is {odds.sum()}")
         for outcome in trial.moves(s):
             t = trial.after(s, outcome)
             if t.tobytes() == s.tobytes() or (trial.turn(t) != OVER and not trial.moves(t)):
-                raise Broken(f"{trial.at(s)}: after outcome {outcome} the game cannot go on")
+                raise Broken(f"{trial.at(s)}: after `play(s, {outcome})` the game cannot go on")
 
 
 def roll_follows_odds(trial: Trial) -> None:
@@ -37,17 +39,17 @@ def roll_follows_odds(trial: Trial) -> None:
         counts = np.zeros(len(odds))
         for _ in range(ROLLS):
             t = trial.game.copy(s)
-            outcome = int(trial.game.roll(t, rng))
+            outcome = int(trial.rules.roll(t, rng))
             if outcome not in after:
-                raise Broken(f"{trial.at(s)}: rolled {outcome}, which has no odds")
+                raise Broken(f"{trial.at(s)}: `roll` rolled {outcome}, which has no odds")
             if t.tobytes() != after[outcome]:
-                raise Broken(f"{trial.at(s)}: rolled {outcome} but did not play it")
+                raise Broken(f"{trial.at(s)}: `roll` returned {outcome} but did not play it")
             counts[outcome] += 1
         far = SIGMAS * np.sqrt(ROLLS * odds * (1 - odds)) + SLACK
         for outcome in np.flatnonzero(abs(counts - ROLLS * odds) > far).tolist():
             often = f"{counts[outcome]:.0f} of {ROLLS} times"
             raise Broken(
-                f"{trial.at(s)}: rolled {outcome} {often}, its odds are {odds[outcome]:.4f}"
+                f"{trial.at(s)}: `roll` rolled {outcome} {often}, `odds` says {odds[outcome]:.4f}"
             )
 
 
@@ -63,9 +65,10 @@ def actions_ascend(trial: Trial) -> None:
         out, n = trial.written(s)
         legal = out[: max(n, 0)].tolist()
         if not 1 <= n <= game.max_legal:
-            raise Broken(f"{trial.at(s)}: {n} legal actions, there are 1 to {game.max_legal}")
+            raise Broken(f"{trial.at(s)}: `actions` returned {n}, not 1 to {game.max_legal}")
         if sorted(set(legal)) != legal or legal[0] < 0 or legal[-1] >= game.num_actions:
-            raise Broken(f"{trial.at(s)}: {legal} does not ascend from 0 to {game.num_actions - 1}")
+            last = game.num_actions - 1
+            raise Broken(f"{trial.at(s)}: `actions` wrote {legal}, not ascending within 0..{last}")
         if (out[game.max_legal :] != UNWRITTEN).any():
             raise Broken(f"{trial.at(s)}: `actions` wrote behind its {game.max_legal} entries")
 
@@ -74,37 +77,43 @@ def labels_tell_actions_apart(trial: Trial) -> None:
     """Legal actions have different labels, and a re-deal for the seat to move keeps each."""
     rng = trial.rng()
     for s in trial.decisions:
-        labels = {a: int(trial.game.label(s, a)) for a in trial.legal(s)}
+        labels = {a: int(trial.rules.label(s, a)) for a in trial.legal(s)}
         if len(set(labels.values())) < len(labels):
-            raise Broken(f"{trial.at(s)}: actions share a label: {labels}")
+            raise Broken(f"{trial.at(s)}: `label` names two actions alike: {labels}")
         t = trial.redealt(s, trial.turn(s), rng)
         for a in set(trial.legal(t)) & set(labels):
-            if (now := int(trial.game.label(t, a))) != labels[a]:
+            if (now := int(trial.rules.label(t, a))) != labels[a]:
                 raise Broken(
-                    f"{trial.at(s)}: the label of action {a} is {labels[a]}, re-dealt {now}"
+                    f"{trial.at(s)}: `label` of action {a} is {labels[a]}, but {now} re-dealt"
                 )
 
 
 def texts_parse_back(trial: Trial) -> None:
     """The text of a position reads back as the same bytes, in any case and with blanks around."""
     for s in trial.chances + trial.decisions + trial.ends:
-        told = trial.game.text(s)
-        for typed in (told, told.upper(), f"  {told} \t"):
-            if (t := trial.game.read(typed)).tobytes() != s.tobytes():
-                raise Broken(f"{trial.at(s)}: {typed!r} reads as {trial.differences(s, t)}")
+        text = trial.rules.text(s)
+        for typed in (text, text.upper(), f"  {text} \t"):
+            if (t := trial.read(typed)).tobytes() != s.tobytes():
+                raise Broken(
+                    f"{trial.at(s)}: `parse` reads {typed!r}, which `text` wrote, as another "
+                    f"position; they differ in {trial.differences(s, t)}"
+                )
 
 
 def action_texts_parse_back(trial: Trial) -> None:
     """Texts of actions and outcomes differ, and each reads back as the action it tells."""
     for s in trial.chances + trial.decisions:
-        moves = some(trial.moves(s), WORDED)
-        texts = [trial.game.action_text(s, move) for move in moves]
-        if len({told.lower() for told in texts}) < len(texts):
-            raise Broken(f"{trial.at(s)}: moves share a text: {texts}")
-        for move, told in zip(moves, texts, strict=True):
-            for typed in (told, told.upper(), f"  {told} \t"):
-                if (read := trial.game.read_action(s, typed)) != move:
-                    raise Broken(f"{trial.at(s)}: {typed!r} reads as {read}, not as {move}")
+        moves = thinned(trial.moves(s), WORDED)
+        texts = [trial.rules.action_text(s, move) for move in moves]
+        if len({text.lower() for text in texts}) < len(texts):
+            raise Broken(f"{trial.at(s)}: `action_text` gives two moves one text: {texts}")
+        for move, text in zip(moves, texts, strict=True):
+            for typed in (text, text.upper(), f"  {text} \t"):
+                if (read := trial.rules.read_action(s, typed)) != move:
+                    raise Broken(
+                        f"{trial.at(s)}: `action_text` calls move {move} {text!r}, but {typed!r} "
+                        f"reads as move {read}"
+                    )
 
 
 def scores_stay_in_bounds(trial: Trial) -> None:
@@ -113,11 +122,11 @@ def scores_stay_in_bounds(trial: Trial) -> None:
     low, high = game.score_range
     for s in trial.ends:
         out = np.full(game.seats, np.nan, np.float32)
-        game.score(s, out)
+        trial.rules.score(s, out)
         if not np.isfinite(out).all() or out.min() < low or out.max() > high:
-            raise Broken(f"{trial.at(s)}: the scores are {out.tolist()}, not within {low}..{high}")
+            raise Broken(f"{trial.at(s)}: `score` gives {out.tolist()}, not within {low}..{high}")
         if game.zero_sum and abs(float(out[game.captains].sum(dtype=np.float64))) > 1e-5:
-            raise Broken(f"{trial.at(s)}: the scores {out.tolist()} do not sum to 0")
+            raise Broken(f"{trial.at(s)}: `score` gives {out.tolist()}, which do not sum to 0")
 
 
 def partners_score_the_same(trial: Trial) -> None:
@@ -135,38 +144,57 @@ def partners_score_the_same(trial: Trial) -> None:
 def every_game_ends(trial: Trial) -> None:
     """Random play comes to an end."""
     for playout in trial.playouts:
+        s, moves = playout.states[-1], len(playout.moves)
+        if not playout.ended and moves < LONGEST:
+            raise Broken(f"{trial.at(s)}: seat {trial.turn(s)} is to move, no action is legal")
         if not playout.ended:
-            moves = len(playout.moves)
-            raise Broken(f"{trial.at(playout.states[-1])}: no end after {moves} moves")
+            raise Broken(
+                f"{trial.at(s)}: no end after {moves} moves. Where play can go in circles, `turn` "
+                f"ends the game after a number of moves: an option with a default"
+            )
+
+
+def rules_run_and_return(trial: Trial) -> None:
+    """Every rule runs in every position without an error, and comes to an end."""
+    rng = trial.rng()
+    for s in trial.chances + trial.decisions + trial.ends:
+        _ask_everything(trial, trial.game.copy(s))
+        for seat in range(trial.game.seats) if trial.turn(s) != OVER else ():
+            trial.redealt(s, seat, rng)
 
 
 def looking_changes_nothing(trial: Trial) -> None:
     """Only `start`, `play`, `roll` and `redeal` write to a state."""
-    game = trial.game
-    out = np.zeros(game.seats, np.float32)
     for s in trial.chances + trial.decisions + trial.ends:
-        t, who = game.copy(s), trial.turn(s)
-        game.text(t)
-        game.about(t)
-        for seat in range(game.seats):
-            game.look(t, seat)
-            game.known(t, seat)
-            game.seen(t, seat)
-        if who == OVER:
-            game.score(t, out)
-        for move in trial.moves(t)[:5] if who != OVER else []:
-            game.action_text(t, move)
-        for move in trial.legal(t)[:5] if who >= 0 else []:
-            game.label(t, move)
-        for choose in game.players.values() if who >= 0 else ():
-            choose(t, who, trial.rng())
+        t = trial.game.copy(s)
+        _ask_everything(trial, t)
         if t.tobytes() != s.tobytes():
-            raise Broken(f"{trial.at(s)}: looking changed {trial.differences(s, t)}")
+            raise Broken(f"{trial.at(s)}: a rule that only looks changed {trial.differences(s, t)}")
+
+
+def _ask_everything(trial: Trial, s: State) -> None:
+    """All that can be asked about a position without changing it."""
+    rules, who = trial.rules, trial.turn(s)
+    rules.text(s)
+    rules.about(s)
+    for seat in range(trial.game.seats):
+        rules.look(s, seat)
+        rules.known(s, seat)
+        rules.seen(s, seat)
+    if who == OVER:
+        rules.score(s, np.zeros(trial.game.seats, np.float32))
+        return
+    for move in trial.moves(s)[:5]:
+        rules.action_text(s, move)
+    for move in trial.legal(s)[:5] if who != CHANCE else []:
+        rules.label(s, move)
+    for player in trial.game.players if who != CHANCE else ():
+        trial.choice(player, s, who, trial.rng())
 
 
 def copies_are_independent(trial: Trial) -> None:
     """Play on a copy never changes the original."""
-    for s in some(trial.chances + trial.decisions, PLAYED_ON):
+    for s in trial.thinned(trial.chances + trial.decisions, PLAYED_ON):
         before = s.tobytes()
         trial.play_on(trial.game.copy(s), trial.rng())
         if s.tobytes() != before:
@@ -176,35 +204,35 @@ def copies_are_independent(trial: Trial) -> None:
 def replay_is_exact(trial: Trial) -> None:
     """The same moves from the start give the same bytes, at every step."""
     for playout in trial.playouts:
-        s = trial.game.fresh()
+        s = trial.rules.fresh()
         for step, move in enumerate(playout.moves):
-            trial.game.play(s, move)
+            trial.rules.play(s, move)
             if s.tobytes() != playout.states[step + 1].tobytes():
-                told = trial.differences(playout.states[step + 1], s)
+                changed = trial.differences(playout.states[step + 1], s)
                 raise Broken(
-                    f"{trial.at(playout.states[step])}: move {move} gave {told} played again"
+                    f"{trial.at(playout.states[step])}: `play(s, {move})` gave {changed} when it "
+                    f"was played again"
                 )
 
 
-def start_forgets(trial: Trial) -> None:
-    """`start` leaves nothing of what was in the record before."""
-    game = trial.game
-    fresh, options = game.fresh(), game.options.numbers()
-    dice = np.random.default_rng(trial.seed)
-    for used in [*trial.ends[:100], *(_noise(game.state, dice) for _ in range(20))]:
-        s = game.copy(used)
-        game.start(s, options)
-        if s.tobytes() != fresh.tobytes():
-            told = trial.differences(fresh, s)
-            raise Broken(f"{game.name}: a new game after {trial.at(used)} begins with {told}")
+def start_sets_every_field(trial: Trial) -> None:
+    """`start` leaves nothing of what was in the record before: records are used again."""
+    options, dice = trial.game.options.numbers(), np.random.default_rng(trial.seed)
+    fresh = trial.rules.fresh()
+    for _ in range(NOISE):
+        s = _noise(trial.game.state, dice)
+        trial.rules.start(s, options)
+        unset = [f"`{n}`" for n in own_fields(s) if s[n].tobytes() != fresh[n].tobytes()]
+        if unset:
+            raise Broken(f"{trial.game.name}: `start` does not set all of {', '.join(unset)}")
 
 
 def _noise(kind: np.dtype[Any], dice: np.random.Generator) -> State:
     """A record of random bytes; the tag and the tail are the house's and stay 0."""
-    made = np.zeros(1, kind)
+    noisy = np.zeros(1, kind)
     for name in kind.names or ():
         if name != "tail" and not name.startswith("tag_"):
             field = kind[name]
             noise = np.frombuffer(dice.bytes(field.itemsize), field.base)
-            made[name] = noise.reshape(field.shape)
-    return made[0]
+            noisy[name] = noise.reshape(field.shape)
+    return noisy[0]

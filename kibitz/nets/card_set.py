@@ -1,17 +1,17 @@
-"""Networks for Dominion: a set of cards goes in, logits and a value for either seat come out.
+"""Networks for Dominion: a set of cards goes in, logits and a value for each seat come out.
 
-    a card's slot    -> what the card is, what it does at this table -> its token
+    a card's slot    -> features of the card, its numbers at this table -> its token
     all other places -> the global token
     tokens -> transformer -> each card's token: its logits in seven families of actions
                              the global token:  the logits of the control actions
                              both:              the value
 
-A view is 300 channels of 128 places. In `SLOTS` a place is a card's slot; of the other channels
-only the places in `SCALARS` are ever used. Nothing tells a token where it stands, so the order of
-the slots does not matter. Slots that hold no card are neither looked at nor answered for.
+A view is 300 channels of 128 places. In the channels of `SLOTS` a place is a card's slot; of the
+other channels only the places in `SCALARS` are used. Tokens carry no position, so the order of the
+slots does not matter. Slots without a card are masked and get no logits.
 
-`CardSetNet` is the network to play with, `DesignV2Net` an older one to compare it with. It knows
-the slots by their numbers and sees no more than supply, prices and the features of cards.
+`CardSetNet` is the network to play with. `DesignV2Net` is an older one to compare it with: it knows
+slots by their numbers and sees only supply, prices and the features of cards.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import torch
 from torch import Tensor, nn
 
 from .bounds import LAYERS, check_flags, check_heads, check_share, check_whole
-from .zones import CACHED, Head, Heads, ZoneLayer, initialise
+from .net import CACHED, Heads, MarginNet
+from .zones import Head, ZoneLayer, initialise
 
 CHANNELS, PLACES = 300, 128
-FAMILIES, IDS = 7, 512  # a card's actions are family * IDS + id; the control actions follow
+FAMILIES, IDS = 7, 512  # a card's actions are family * IDS + id; control actions come after them
 ACTIONS = (FAMILIES + 1) * IDS
 ABSENT = -1e9  # the logit of a card that is not in the game
 
@@ -49,20 +50,20 @@ SCALAR_PLACES = [
     for channel in range(first, last + 1)
     for place in range(places)
 ]
-STATE = 32 * PLACES  # numbers that the older design takes for the state of the game
+STATE = 32 * PLACES  # numbers that the older design reads as the state of the game
 
 
 @dataclass(frozen=True)
 class SlotConfig:
-    """What the networks over slots have in common."""
+    """The configuration that all networks over slots share."""
 
     slots: int = 24
-    """Slots that are looked at, from the first; cards behind them would be overlooked. A base game
-    fills 17, no view more than 128. The weights are the same for any number."""
+    """Slots that the network reads, from the first; it does not see cards in later slots. A base
+    game fills 17, no view more than 128. The weights are the same for any number."""
     dropout: float = 0.1
-    """Share of the activations that training leaves out."""
+    """Share of the activations that training drops."""
     margin_head: bool = False
-    """Whether the final margin is predicted too: a signal to learn from, not to play by."""
+    """Whether the final margin is predicted, too: used in training, not in play."""
 
     def __post_init__(self) -> None:
         check_whole(self, PLACES, "slots")
@@ -75,16 +76,16 @@ class SlotConfig:
         return CHANNELS * PLACES
 
 
-class SlotNet(nn.Module):
-    """How a network over slots is asked; `_heads` is its answer for the first so many slots."""
+class SlotNet(MarginNet):
+    """The interface of networks over slots; `_heads` answers for the first `slots` slots."""
 
     config: SlotConfig
 
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
         """Logits [batch, 4096] and values [batch, 2] of views [batch, 38400], float32.
 
-        Views may come as [batch, 300, 128] too. Values are counted from the seat that looks: the
-        first is its own, the second minus that. Illegal actions are for the caller to mask.
+        Views may also be [batch, 300, 128]. The first value is that of the seat that looks, the
+        second is minus the first. Illegal actions are for the caller to mask.
         """
         heads = self.heads(views)
         return heads.policy, heads.value
@@ -92,8 +93,8 @@ class SlotNet(nn.Module):
     def trimmed(self, views: Tensor, together: int = CACHED) -> tuple[Tensor, Tensor]:
         """The same as calling the network, faster on a CPU.
 
-        Works on a few views at a time and on no slots behind the last that any of them uses. Shapes
-        depend on the views: not to be compiled, exported or captured.
+        Works on a few views at a time and skips the slots after the last one in use. Shapes depend
+        on the views: do not compile, export or capture it.
         """
         parts = [
             self._heads(part, used_slots(part, self.config.slots))
@@ -102,7 +103,6 @@ class SlotNet(nn.Module):
         return torch.cat([part.policy for part in parts]), torch.cat([part.value for part in parts])
 
     def heads(self, views: Tensor) -> Heads:
-        """All that the network says, for training: the margin too, where there is a head for it."""
         return self._heads(views.flatten(1), self.config.slots)
 
     def _heads(self, views: Tensor, slots: int) -> Heads:
@@ -110,11 +110,13 @@ class SlotNet(nn.Module):
 
 
 def used_slots(views: Tensor, most: int) -> int:
-    """Slots up to the last that holds a card in any of the views, one at least."""
+    """Slots up to the last one with a card in any of the views, at least one."""
     active = views[:, ACTIVE * PLACES : (ACTIVE + 1) * PLACES] >= 0.5
     last = max((slot + 1 for slot, used in enumerate(active.any(0).tolist()) if used), default=1)
     if last > most:
-        raise ValueError(f"a view uses {last} slots, the network looks at {most}: slots={last}")
+        raise ValueError(
+            f"a view uses {last} slots, but the network reads {most}: set slots={last}"
+        )
     return last
 
 
@@ -170,33 +172,33 @@ class CardSetNet(SlotNet):
 
     @torch.no_grad()
     def attention(self, views: Tensor) -> Tensor:
-        """Who looks at whom. [batch, layers, heads, tokens, tokens], each last row sums to 1.
+        """Attention weights [batch, layers, heads, tokens, tokens]; the last axis sums to 1.
 
         Token 0 is the global one, token 1 + k the card of slot k.
         """
         x, seen, _ = self._tokens(views.flatten(1), self.config.slots)
-        looks = []
+        weights = []
         for layer in self.layers:
             assert isinstance(layer, TokenLayer)
-            looks.append(layer.looks(x, seen))
+            weights.append(layer.attention_weights(x, seen))
             x = layer(x, seen)
-        return torch.stack(looks, 1)
+        return torch.stack(weights, 1)
 
     def _tokens(self, views: Tensor, slots: int) -> tuple[Tensor, Tensor, Tensor]:
-        """Tokens [batch, 1 + slots, width], which of them are there, and the cards' ids + 1."""
-        # One gather takes the few numbers that are used out of a view of 154 kB.
+        """Tokens [batch, 1 + slots, width], which of them are present, and the cards' ids + 1."""
+        # One gather takes the few numbers in use out of a view of 154 kB.
         used = views[:, self.places[: len(SCALAR_PLACES) + slots * len(SLOTS)]]
         scalars, cards = torch.split(used, [len(SCALAR_PLACES), slots * len(SLOTS)], 1)
         cards = torch.unflatten(cards, 1, (slots, len(SLOTS)))
         features, at_table, active, ids = torch.split(
             cards, [len(FEATURES), len(AT_TABLE), 1, 1], 2
         )
-        kind = self.at_table.weight.dtype
-        tokens = self.card(features.to(kind)) + self.at_table(at_table.to(kind))
-        x = torch.cat((self.scalars(scalars.to(kind)).unsqueeze(1), tokens), 1)
-        here = active.squeeze(2) >= 0.5
-        always = here[:, :1] | ~here[:, :1]  # not ones, see `spread`
-        seen = torch.cat((always, here), 1)
+        dtype = self.at_table.weight.dtype
+        tokens = self.card(features.to(dtype)) + self.at_table(at_table.to(dtype))
+        x = torch.cat((self.scalars(scalars.to(dtype)).unsqueeze(1), tokens), 1)
+        present = active.squeeze(2) >= 0.5
+        always = present[:, :1] | ~present[:, :1]  # computed from data, see `spread`
+        seen = torch.cat((always, present), 1)
         return x, seen, (ids.squeeze(2).float() * IDS).round().long()
 
     def _heads(self, views: Tensor, slots: int) -> Heads:
@@ -214,14 +216,14 @@ class CardSetNet(SlotNet):
 
 
 def used_places(slots: int) -> Tensor:
-    """Where in a view the scalars stand, then the numbers of slot 0, of slot 1 and so on."""
+    """Indices into a view: of the scalars, then of the numbers of slot 0, slot 1 and so on."""
     first = torch.tensor(SLOTS) * PLACES
     by_slot = first + torch.arange(slots).unsqueeze(1)
     return torch.cat((torch.tensor(SCALAR_PLACES), by_slot.flatten()))
 
 
 def mean(x: Tensor, active: Tensor) -> Tensor:
-    """The mean over active slots [batch, 1, width], zeros where there are none."""
+    """The mean over active slots [batch, 1, width], zeros if there are none."""
     counted = active.unsqueeze(1).to(x.dtype)
     return (counted @ x) / counted.sum(2, keepdim=True).clamp(min=1)
 
@@ -229,9 +231,9 @@ def mean(x: Tensor, active: Tensor) -> Tensor:
 def spread(logits: Tensor, active: Tensor, ids: Tensor, control: Tensor) -> Tensor:
     """Logits by action [batch, 4096] from those by slot and family [batch, slots, 7]."""
     cards = FAMILIES * IDS
-    first = torch.arange(FAMILIES, device=ids.device) * IDS - 1  # a view tells id + 1
-    # Empty slots write behind the cards, where nobody reads. What is written on is made from data:
-    # the tracer for ONNX takes anything made from a shape for a constant, and its batch with it.
+    first = torch.arange(FAMILIES, device=ids.device) * IDS - 1  # a view holds id + 1
+    # Empty slots write to one extra column, which is cut off. The target is computed from data: the
+    # ONNX tracer makes a constant of anything computed from a shape, with its batch size.
     actions = torch.where(active.unsqueeze(2), ids.unsqueeze(2) + first, cards)
     nothing = torch.where(active[:, :1], ABSENT, ABSENT).expand(-1, cards + 1)
     by_card = nothing.scatter(1, actions.flatten(1), logits.flatten(1))
@@ -239,13 +241,13 @@ def spread(logits: Tensor, active: Tensor, ids: Tensor, control: Tensor) -> Tens
 
 
 def block(inputs: int, outputs: int, dropout: float = 0.0) -> list[nn.Module]:
-    """A layer with its norm and its bend."""
+    """A linear layer with norm and activation."""
     layer = [nn.Linear(inputs, outputs), nn.LayerNorm(outputs), nn.GELU()]
     return [*layer, nn.Dropout(dropout)] if dropout else layer
 
 
 def card_embedding(width: int, dropout: float) -> nn.Sequential:
-    """What a card is like, from its features."""
+    """The embedding of a card from its features."""
     return nn.Sequential(
         *block(len(FEATURES), 96, dropout),
         *block(96, 96, dropout),
@@ -255,15 +257,15 @@ def card_embedding(width: int, dropout: float) -> nn.Sequential:
 
 
 class TokenLayer(ZoneLayer):
-    """A pre-norm transformer layer that can be asked where it looks."""
+    """A pre-norm transformer layer that shows its attention weights."""
 
-    def looks(self, x: Tensor, seen: Tensor) -> Tensor:
-        """The shares that each token takes of the others. [batch, heads, tokens, tokens]"""
+    def attention_weights(self, x: Tensor, seen: Tensor) -> Tensor:
+        """How much each token attends to the others. [batch, heads, tokens, tokens]"""
         qkv = self.qkv(self.attention_norm(x)).unflatten(2, (3, self.heads, -1))
         q, k, _ = qkv.permute(2, 0, 3, 1, 4).unbind()
         scores = q @ k.transpose(2, 3) / q.shape[3] ** 0.5
-        shares: Tensor = scores.masked_fill(~seen[:, None, None, :], -torch.inf).softmax(3)
-        return shares
+        weights: Tensor = scores.masked_fill(~seen[:, None, None, :], -torch.inf).softmax(3)
+        return weights
 
 
 # The older design --------------------------------------------------------------------------------
@@ -294,17 +296,17 @@ class DesignV2Net(SlotNet):
         initialise(self, torch.Generator().manual_seed(seed))
 
     def _heads(self, views: Tensor, slots: int) -> Heads:
-        kind = self.slot.weight.dtype
+        dtype = self.slot.weight.dtype
         by_slot = torch.unflatten(views, 1, (CHANNELS, PLACES))[..., :slots]
         active = by_slot[:, ACTIVE] >= 0.5
-        nobody = ~active.any(1, keepdim=True)
-        seen = torch.cat((active[:, :1] | nobody, active[:, 1:]), 1)  # never none: 0 / 0
-        features = by_slot[:, FEATURES[0] : FEATURES[-1] + 1].transpose(1, 2).to(kind)
+        empty = ~active.any(1, keepdim=True)
+        seen = torch.cat((active[:, :1] | empty, active[:, 1:]), 1)  # never none: 0 / 0
+        features = by_slot[:, FEATURES[0] : FEATURES[-1] + 1].transpose(1, 2).to(dtype)
         x = self.card(features) + self.slot.weight[:slots]
         for layer in self.layers:
             x = layer(x, seen)
         x = self.norm(x)
-        state = self.state(views[:, :STATE].to(kind))
+        state = self.state(views[:, :STATE].to(dtype))
         value = self.value(x, seen, state).float().tanh()
         policy = self.policy(x, seen, state).float()
         margin = None
@@ -314,7 +316,7 @@ class DesignV2Net(SlotNet):
 
 
 class PostNormLayer(ZoneLayer):
-    """A transformer layer with its norms behind what they are before in a `ZoneLayer`."""
+    """A transformer layer with its norms after attention and feed-forward, not before."""
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
         super().__init__(width, heads, dropout)
@@ -328,7 +330,7 @@ class PostNormLayer(ZoneLayer):
 
 
 class PoolingHead(nn.Module):
-    """A question about the table: the slots that matter for it beside the state of the game."""
+    """An output from an attention-weighted mean of the slots, and the state of the game."""
 
     def __init__(self, width: int, state: int, answers: int) -> None:
         super().__init__()

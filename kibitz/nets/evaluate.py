@@ -4,45 +4,50 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor, nn
+from numpy.typing import NDArray
+from torch import Tensor
 
-Arrays = tuple[Any, Any]
-ROWS = 32768  # rows a call on a GPU: attention kernels take fewer than 65,536
-ASKED = 512  # rows of every question from the host: an answer does not depend on who else asks
-MANY = 8192  # rows from which on launches take longer than it takes to ask for them
+from .net import Net, PolicyNet
+
+Floats = NDArray[np.float32]
+Answer = tuple[Tensor, Tensor] | tuple[Floats, Floats]
+"""Logits and values: tensors on a GPU, arrays on the CPU."""
+
+ROWS = 32768  # rows per call on a GPU: attention kernels take fewer than 65,536
+HOST_ROWS = 512  # rows per call of `ask`, always: an answer does not depend on the other rows
+EAGER_ROWS = 8192  # from so many rows on, running a kernel takes longer than launching it
 
 
 class NetEvaluator:
     """Answers a batch of views with a network's logits and values.
 
-    On the CPU every lane of a search calls it from its own thread, so one torch thread each is
+    On the CPU every lane of a search calls it from its own thread, so one torch thread per call is
     fastest. On a GPU it runs in bfloat16 and everything stays on the device; a network's own fused
-    kernels are used where it has them, and where launches are small they are recorded once and
-    replayed, for each memory that it lent. Large ones are not: what is recorded leaves less room
-    for a search beside it.
+    kernels are used if it has any. Small launches are recorded once per lent buffer and then
+    replayed. Large ones are not: a recording takes memory that the search needs.
 
     eager: let torch run the network launch by launch instead, to compare with.
     """
 
-    def __init__(self, net: nn.Module, device: str = "cpu", *, eager: bool = False) -> None:
+    def __init__(self, net: Net, device: str = "cpu", *, eager: bool = False) -> None:
+        assert isinstance(net, PolicyNet), f"{type(net).__name__} cannot guide a search"
         self.device, self.eager = torch.device(device), eager
-        self.kind = torch.float32 if device == "cpu" else torch.bfloat16
-        self.net = net.to(self.device, self.kind).eval()
-        fuse = getattr(net, "fused", None) if device != "cpu" and not eager else None
-        self.fused = fuse() if fuse is not None else None
-        self._streams: dict[int, Any] = {}
-        self._recorded: dict[int, tuple[Any, Arrays]] = {}
-        self._asked: Tensor | None = None
+        self.dtype = torch.float32 if device == "cpu" else torch.bfloat16
+        self.net = net.to(self.device, self.dtype).eval()
+        self.fused = net.fused() if device != "cpu" and not eager else None
+        self._streams: dict[int, torch.cuda.Stream] = {}
+        self._recorded: dict[int, tuple[torch.cuda.CUDAGraph, tuple[Tensor, Tensor]]] = {}
+        self._host_room: Tensor | None = None
 
     def room(self, size: int, view_size: int) -> Tensor:
         """Zeros that the search writes views into. float32 [size, view_size]"""
         views = torch.zeros(size, view_size, device=self.device)
         if self.device.type == "cuda":
             torch.cuda.current_stream().synchronize()
-            self._recorded.pop(views.data_ptr(), None)  # memory that was lent and given back
+            self._recorded.pop(views.data_ptr(), None)  # an earlier buffer at the same address
             self._streams[views.data_ptr()] = torch.cuda.Stream()  # type: ignore[no-untyped-call]
         return views
 
@@ -51,14 +56,14 @@ class NetEvaluator:
         return int(self._streams[views.data_ptr()].cuda_stream)
 
     @torch.inference_mode()
-    def ask(self, views: Any) -> Arrays:
+    def ask(self, views: Floats) -> tuple[Floats, Floats]:
         """Logits [n, actions] and values [n, seats] of views in the host's memory, in float32."""
-        if self._asked is None:
-            self._asked = self.room(ASKED, views.shape[1])
-        room, answers = self._asked, []
-        # Everything on the one stream: others would neither wait for it nor be waited for.
+        if self._host_room is None:
+            self._host_room = self.room(HOST_ROWS, views.shape[1])
+        room, answers = self._host_room, []
+        # Everything runs on this one stream: other streams would not wait for it, nor it for them.
         with torch.cuda.stream(self._streams[room.data_ptr()]) if room.is_cuda else nullcontext():
-            for part in torch.split(torch.tensor(views), ASKED):
+            for part in torch.split(torch.tensor(views), HOST_ROWS):
                 room[: len(part)], room[len(part) :] = part, 0.0
                 answer = map(torch.as_tensor, self(room))
                 answers.append([rows[: len(part)].float().cpu() for rows in answer])
@@ -66,37 +71,39 @@ class NetEvaluator:
         return logits, values
 
     def load(self, weights: Mapping[str, Tensor]) -> None:
-        """Go on with other weights; what was recorded stays."""
+        """Replace the weights; recordings stay valid."""
         self.net.load_state_dict(weights)
         if self.fused is not None:
             self.fused.refresh()
 
     @torch.inference_mode()
-    def __call__(self, views: Tensor) -> Arrays:
+    def __call__(self, views: Tensor) -> Answer:
         if self.device.type == "cpu":
-            logits, values = self.net.trimmed(views)  # type: ignore[operator]
+            logits, values = self.net.trimmed(views)
             return logits.numpy(), values.numpy()
         stream = self._streams[views.data_ptr()]
         with torch.cuda.stream(stream):
-            if self.eager or (self.fused is None and len(views) >= MANY):
-                return self.net.trimmed(views, ROWS)  # type: ignore[no-any-return, operator]
+            if self.eager or (self.fused is None and len(views) >= EAGER_ROWS):
+                return self.net.trimmed(views, ROWS)
             if views.data_ptr() not in self._recorded:
                 self._recorded[views.data_ptr()] = self._record(views, stream)
             graph, answer = self._recorded[views.data_ptr()]
             graph.replay()
         return answer
 
-    def _record(self, views: Tensor, stream: Any) -> tuple[Any, Arrays]:
+    def _record(
+        self, views: Tensor, stream: torch.cuda.Stream
+    ) -> tuple[torch.cuda.CUDAGraph, tuple[Tensor, Tensor]]:
         """The launches for these views, and where their answer will be."""
-        for _ in range(3):  # libraries set themselves up in the first calls
+        for _ in range(3):  # libraries initialise themselves in the first calls
             self._answer(views)
         graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(graph, stream=stream):
             answer = self._answer(views)
         return graph, answer
 
-    def _answer(self, views: Tensor) -> Arrays:
+    def _answer(self, views: Tensor) -> tuple[Tensor, Tensor]:
         net = self.net if self.fused is None else self.fused
-        parts = [net(some) for some in torch.split(views, ROWS)]
+        parts = [net(part) for part in torch.split(views, ROWS)]
         logits, values = zip(*parts, strict=True)
         return torch.cat(logits), torch.cat(values)

@@ -1,11 +1,11 @@
-"""Zones of a `ZoneNet` with one layer as one GPU kernel each: the cards never leave the chip.
+"""One GPU kernel per zone, for a `ZoneNet` with one layer: the cards never leave the chip.
 
-Run layer by layer, a network of short zones spends its time on the way to memory and back, and on
-attention kernels made for long texts. Here a program takes some views, carries their cards through
-encoder, attention and feed-forward part, and writes one vector a view. Cards of several views lie
-below each other in one tile; a mask keeps them from looking at each other.
+Run layer by layer, a network of short zones spends its time on memory traffic and in attention
+kernels made for long sequences. Here a program takes a few views, carries their cards through
+encoder, attention and feed-forward part, and writes one vector per view. Cards of several views lie
+below each other in one tile; a mask keeps them from attending to each other.
 
-Weights are copied when the kernels are made: make new ones after a step of training.
+Weights are copied when the kernels are built: call `refresh` after a step of training.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from torch import Tensor, nn
 
 from .zones import ZoneEncoder, ZoneLayer, ZoneNet
 
-TILE = 64  # cards a program; with 32 or 128, or with more warps, it is slower
-FEATURES = 32  # a card's numbers, filled up to what a tensor core takes
+TILE = 64  # cards per program; with 32 or 128, or with more warps, it is slower
+FEATURES = 32  # a card's numbers, padded to what a tensor core takes
 WARPS = 4
-MASKED = tl.constexpr(-1e30)  # not minus infinity: a row that sees nobody must stay finite
+MASKED = tl.constexpr(-1e30)  # not minus infinity: a row that attends to nothing must stay finite
 
 
 @triton.jit
@@ -49,11 +49,11 @@ def times(x, matrix, stride, top, left, ROWS: tl.constexpr, COLUMNS: tl.constexp
 
 @triton.jit
 def attended(h, alike, matrix, vector, WIDTH: tl.constexpr, HEAD: tl.constexpr, M: tl.constexpr):
-    """What the cards find in each other. matrix: query, key, value, then the way out."""
+    """The output of attention. matrix: query, key and value, then the output projection."""
     found = tl.zeros((M, WIDTH), tl.float32) + tl.load(
         vector + 3 * WIDTH + tl.arange(0, WIDTH)[None, :]
     )
-    way_out = matrix + 3 * WIDTH * WIDTH
+    projection = matrix + 3 * WIDTH * WIDTH
     columns = tl.arange(0, HEAD)
     for left in range(0, WIDTH, HEAD):
         bias = vector + left + columns
@@ -66,7 +66,7 @@ def attended(h, alike, matrix, vector, WIDTH: tl.constexpr, HEAD: tl.constexpr, 
         likeness = tl.where(alike, likeness, MASKED)
         weight = tl.exp(likeness - tl.max(likeness, 1)[:, None])
         mixed = tl.dot(weight.to(tl.bfloat16), v.to(tl.bfloat16)) / tl.sum(weight, 1)[:, None]
-        found += times(mixed.to(tl.bfloat16), way_out, WIDTH, left, 0, HEAD, WIDTH)
+        found += times(mixed.to(tl.bfloat16), projection, WIDTH, left, 0, HEAD, WIDTH)
     return found
 
 
@@ -85,7 +85,7 @@ def zone_kernel(
     OUT_AT: tl.constexpr,
     WIDTH: tl.constexpr,
     HEAD: tl.constexpr,
-    APART: tl.constexpr,  # rows a view takes in a tile: ROWS filled up to a power of two
+    APART: tl.constexpr,  # rows per view in a tile: ROWS padded to a power of two
     M: tl.constexpr,  # rows of a tile
     GROUPS: tl.constexpr,  # views of a tile, 16 or more for the tensor cores
     FEATURES: tl.constexpr,
@@ -111,8 +111,8 @@ def zone_kernel(
 
     groups = tl.arange(0, GROUPS)
     mine = (groups[:, None] == view[None, :]) & present[None, :]
-    cards_each = tl.sum(mine.to(tl.float32), 1)
-    share = (1.0 / tl.maximum(cards_each, 1.0))[:, None]
+    card_counts = tl.sum(mine.to(tl.float32), 1)
+    share = (1.0 / tl.maximum(card_counts, 1.0))[:, None]
     mine16 = mine.to(tl.bfloat16)
 
     matrix, vector = matrices + FEATURES * WIDTH, vectors + (3 + APART) * WIDTH
@@ -130,7 +130,7 @@ def zone_kernel(
     mean += tl.load(wide + 4 * WIDTH + columns)[None, :]
 
     empty = tl.load(wide + 5 * WIDTH + columns)[None, :]
-    mean = tl.where((cards_each > 0.5)[:, None], mean, empty)
+    mean = tl.where((card_counts > 0.5)[:, None], mean, empty)
     number = tl.program_id(0) * (M // APART) + groups
     kept = (groups < M // APART) & (number < count)
     to = out + number.to(tl.int64)[:, None] * OUT + OUT_AT + columns[None, :]
@@ -138,7 +138,7 @@ def zone_kernel(
 
 
 class FusedZones:
-    """A network with fused zones, for the weights that it had when this was made or refreshed."""
+    """A network with fused zones, with its weights at the time of building or refreshing."""
 
     def __init__(self, net: ZoneNet) -> None:
         config, self.net = net.config, net
@@ -160,7 +160,7 @@ class FusedZones:
             at += config.sizes[k]
 
     def refresh(self) -> None:
-        """Take over the network's weights, into the same memory."""
+        """Copy the network's weights again, into the same memory."""
         for old, parts in zip(self.weights, zones_of(self.net), strict=True):
             for to, new in zip(old, packed(*parts), strict=True):
                 to.copy_(new)
@@ -178,7 +178,7 @@ class FusedZones:
 
 
 def zones_of(net: ZoneNet) -> Iterator[tuple[Tensor, Tensor, nn.LayerNorm, ZoneEncoder, int]]:
-    """By zone: weight, bias and norm of what reads its cards, its encoder, and its rows."""
+    """By zone: weight, bias and norm of its card encoder, the zone's encoder, and its rows."""
     config = net.config
     weight, bias = net.card.folded()
     for name, rows in config.zones:

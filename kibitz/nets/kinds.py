@@ -1,7 +1,7 @@
 """Kinds of networks: how each is built, which games it fits, and how it plays without a search.
 
-A room that has networks declares their kinds in its own `kinds.py`. They are found there, so that a
-new kind needs no edit elsewhere.
+A room that has networks declares their kinds in its own `kinds.py`, where they are found. A new
+kind needs no edit elsewhere.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
 from ..game import Game
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .evaluate import NetEvaluator
+from .net import Net
 from .zones import ZoneConfig, ZoneNet
 
-Floats = np.ndarray[Any, np.dtype[Any]]
-Whole = np.ndarray[Any, np.dtype[np.integer[Any]]]
+Floats = NDArray[np.float32] | NDArray[np.float64]
+Whole = NDArray[np.integer]
 
 
-class Question(Protocol):
-    """What a network may know of tables: a `Sight`, seen from below."""
+class SightLike(Protocol):
+    """What a network may see of n tables. `players.Sight` is one."""
 
     game: Game
     seats: Whole
-    """Whose decisions these are. [n]"""
+    """The seat to move, by table. [n]"""
 
     @property
-    def views(self) -> Floats:
+    def views(self) -> NDArray[np.float32]:
         """[n, view_size]"""
 
     @property
@@ -47,7 +49,7 @@ class Judgement(NamedTuple):
     preferences: Floats
     """The higher, the better; -inf where there is no action. [n, max_legal]"""
     policy: Floats
-    """How likely each action should be. [n, max_legal]"""
+    """The probability of each action. [n, max_legal]"""
     values: Floats | None = None
     """The score that the seat to move expects after each action. [n, max_legal]"""
     value: Floats | None = None
@@ -55,29 +57,27 @@ class Judgement(NamedTuple):
 
 
 class Judge(Protocol):
-    """A network as it sits at a table."""
+    """A network at a table, without a search."""
 
-    def __call__(self, sight: Question) -> Judgement:
+    def __call__(self, sight: SightLike) -> Judgement:
         """What it thinks of every table."""
 
 
 class PolicyJudge:
-    """The logits of a policy network."""
+    """Plays by the logits of a policy network."""
 
-    def __init__(
-        self, game: Game, net: nn.Module, device: str, *, temperature: float = 1.0
-    ) -> None:
+    def __init__(self, game: Game, net: Net, device: str, *, temperature: float = 1.0) -> None:
         self.evaluator, self.temperature = NetEvaluator(net, device), temperature
 
-    def __call__(self, sight: Question) -> Judgement:
+    def __call__(self, sight: SightLike) -> Judgement:
         (logits, values), rows = self.evaluator.ask(sight.views), np.arange(len(sight.seats))
-        preferences = np.where(inside(sight), logits[rows[:, None], sight.legal[0]], -np.inf)
+        preferences = np.where(is_action(sight), logits[rows[:, None], sight.legal[0]], -np.inf)
         policy = softmax(preferences / self.temperature)
         return Judgement(preferences, policy, value=values[:, 0])
 
 
 def sizes(game: Game) -> dict[str, int]:
-    """What the fields of a configuration must be at a table, by name."""
+    """What the fields of a configuration must be for a game, by name."""
     return {"view_size": game.view_size, "actions": game.num_actions, "seats": game.seats}
 
 
@@ -86,18 +86,20 @@ class Kind:
     """One kind of network."""
 
     name: str
-    """What files and recipes call it."""
+    """Its name in files and recipes."""
     config: type[Any]
+    """The dataclass of its configuration."""
     net: type[Any]
+    """The class of the network, a `Net`. It takes a configuration and, optionally, a seed."""
     trained_for: tuple[str, ...] = ()
     """Options of a game that must be as in training. The shapes must be in any case."""
     any_shape: bool = False
     """Whether one network plays tables of several shapes."""
     sizes: Callable[[Game], dict[str, int]] = sizes
     judge: Callable[..., Judge] = PolicyJudge
-    """Called with a game, a network and a device. Keywords are options in a player's text."""
+    """Called with a game, a network and a device. Its keywords are options of a player's text."""
     guides_search: bool = True
-    """Whether it answers views with priors and values, as a tree search asks for them."""
+    """Whether it answers views with priors and values, as a tree search needs them."""
 
 
 KINDS = (
@@ -122,13 +124,13 @@ def kind_of(net: nn.Module) -> Kind | None:
     return next((kind for kind in all_kinds().values() if type(net) is kind.net), None)
 
 
-def inside(sight: Question) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which entries of the lists of legal actions are actions. [n, max_legal]"""
+def is_action(sight: SightLike) -> NDArray[np.bool_]:
+    """Which entries of the padded lists of legal actions are actions. [n, max_legal]"""
     legal, counts = sight.legal
     return np.asarray(np.arange(legal.shape[1]) < counts[:, None])
 
 
 def softmax(logits: Floats) -> Floats:
-    """Probabilities [n, actions]; nothing for minus infinity."""
+    """Probabilities [n, actions]; 0 for minus infinity."""
     powers = np.exp(logits - logits.max(1, keepdims=True))
     return np.asarray(powers / powers.sum(1, keepdims=True))

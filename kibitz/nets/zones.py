@@ -1,4 +1,4 @@
-"""A network for card tables: zones of cards go in, logits and a value for every seat come out.
+"""A network for card tables: zones of cards go in, logits and a value per seat come out.
 
     open cards      -> card encoder     -> the zone's own transformer -> mean over its cards
     face-down cards -> their encoder    -> likewise
@@ -8,13 +8,13 @@
 A view is one flat row of numbers: the zones of open cards one after the other, each of `rows` cards
 of `species + 5` numbers (present, owner, one-hot species, strength, points, place); the opponents'
 cards of 3 numbers (present, place, 0); the scalars. A row whose first number is below one half is
-empty: nobody attends to it and no mean counts it, so the rest of such a row does not matter.
+empty: no card attends to it and no mean counts it, so the rest of such a row does not matter.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -31,8 +31,9 @@ from .bounds import (
     check_names,
     check_share,
     check_whole,
-    wrong,
+    field_error,
 )
+from .net import CACHED, Heads, MarginNet
 
 if TYPE_CHECKING:
     from .fused import FusedZones
@@ -40,10 +41,9 @@ if TYPE_CHECKING:
 AHEAD = 2  # numbers of an open card before its species: present, owner
 BEHIND = 3  # and after it: strength, points, place
 FACE_DOWN = 3  # numbers of a card whose face is hidden
-MOST_ROWS = 256  # of a zone: positions are made for each
+MOST_ROWS = 256  # of a zone: each has its own position
 MOST_SEATS = 64
-MOST_LAYERS = 256  # over all zones: every one is a dozen objects before a number is read
-CACHED = 64  # views at a time whose activations stay in a core's cache; 32 to 128 are alike
+MOST_LAYERS = 256  # over all zones: each is a dozen objects, built before any weight is read
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class ZoneConfig:
     piles: tuple[str, ...] = ("bar", "thats_it")
     """Zones that `zone_positions` is about."""
     zone_positions: bool = True
-    """Whether piles show in which order their cards came. Without, the network is blind to it."""
+    """Whether the network sees the order in which the cards of a pile came."""
     width: int = 128
     """Numbers that stand for a card, for a zone and for the table."""
     attention_heads: int = 4
@@ -77,24 +77,24 @@ class ZoneConfig:
     embedding: int = 32
     """Numbers that stand for a species, and as many for the rest of a card."""
     dropout: float = 0.1
-    """Share of the activations that training leaves out."""
+    """Share of the activations that training drops."""
     deep_value: bool = False
     """Whether the value head has residual blocks."""
     margin_head: bool = False
-    """Whether the final margin is predicted too: a signal to learn from, not to play by."""
+    """Whether the final margin is predicted, too: used in training, not in play."""
 
     def __post_init__(self) -> None:
         self._check_zones()
         check_whole(self, NUMBERS, "scalars", "species", "actions")
         if type(self.seats) is not int or not 2 <= self.seats <= MOST_SEATS:
-            raise wrong(self, "seats", f"two seats or more, up to {MOST_SEATS}")
+            raise field_error(self, "seats", f"two seats or more, up to {MOST_SEATS}")
         check_heads(self)
         if self.width % 2:
             raise ConfigError(f"width={self.width} is odd; sines and cosines come in pairs")
         check_whole(self, WIDTH, "embedding")
         check_whole(self, LAYERS, "layers")
         if self.layers * (len(self.zones) + 1) > MOST_LAYERS:
-            raise wrong(self, "layers", f"at most {MOST_LAYERS} over all zones together")
+            raise field_error(self, "layers", f"at most {MOST_LAYERS} over all zones together")
         check_share(self, "dropout")
         check_flags(self, "zone_positions", "deep_value", "margin_head")
 
@@ -102,7 +102,7 @@ class ZoneConfig:
         listed = isinstance(self.zones, tuple) and 1 <= len(self.zones) <= ENTRIES
         if not listed or not all(_is_zone(zone) for zone in self.zones):
             wanted = f"1 to {ENTRIES} zones, each a name and one row or more, up to {MOST_ROWS}"
-            raise wrong(self, "zones", wanted)
+            raise field_error(self, "zones", wanted)
         check_names(self, "ordered")
         check_names(self, "piles")
         names = [name for name, _ in self.zones]
@@ -111,7 +111,7 @@ class ZoneConfig:
         if strangers := {*self.ordered, *self.piles} - {*names}:
             raise ConfigError(f"there is no zone {', '.join(sorted(strangers))} in {self.zones}")
         if type(self.opponents) is not int or not 1 <= self.opponents <= MOST_ROWS:
-            raise wrong(self, "opponents", f"one row or more, up to {MOST_ROWS}")
+            raise field_error(self, "opponents", f"one row or more, up to {MOST_ROWS}")
 
     @property
     def sizes(self) -> list[int]:
@@ -125,8 +125,8 @@ class ZoneConfig:
         return sum(self.sizes)
 
 
-def _is_zone(zone: Any) -> bool:
-    """Whether it is a name that torch takes for a part of a network, and a number of rows."""
+def _is_zone(zone: object) -> bool:
+    """Whether it is a pair of a name that torch accepts for a module and a number of rows."""
     if not isinstance(zone, tuple) or len(zone) != 2:
         return False
     name, rows = zone
@@ -137,18 +137,7 @@ def _is_zone(zone: Any) -> bool:
 LARGE = ZoneConfig(width=256, attention_heads=8, layers=4, embedding=64)
 
 
-class Heads(NamedTuple):
-    """What a network says of a batch of views, as float32."""
-
-    policy: Tensor
-    """Logits, illegal actions not masked yet. [batch, actions]"""
-    value: Tensor
-    """Expected scores, counted from the seat that looks. [batch, seats]"""
-    margin: Tensor | None
-    """Expected margin of the seat that looks, from -1 to 1. [batch]"""
-
-
-class ZoneNet(nn.Module):
+class ZoneNet(MarginNet):
     """Logits and values for views. The same seed gives the same weights.
 
     >>> net = ZoneNet(ZoneConfig()).eval()
@@ -156,6 +145,8 @@ class ZoneNet(nn.Module):
     >>> logits.shape, values.shape
     (torch.Size([3, 124]), torch.Size([3, 2]))
     """
+
+    config: ZoneConfig
 
     def __init__(self, config: ZoneConfig, seed: int = 0) -> None:
         super().__init__()
@@ -182,17 +173,13 @@ class ZoneNet(nn.Module):
         initialise(self, torch.Generator().manual_seed(seed))
 
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
-        """Logits [batch, actions] and values [batch, seats] of views [batch, view_size], float32.
-
-        Values are counted from the seat that looks. Illegal actions are for the caller to mask.
-        """
         return self.answer(self.table(views))
 
     def trimmed(self, views: Tensor, together: int = CACHED) -> tuple[Tensor, Tensor]:
         """The same as calling the network, in about half the time on a CPU.
 
-        Works on a few views at a time, whose numbers stay in the cache, and on no rows that are
-        empty in all of them. Shapes depend on the views: not to be compiled, exported or captured.
+        Works on a few views at a time, which stay in the cache, and skips rows that are empty in
+        all of them. Shapes depend on the views: do not compile, export or capture it.
         """
         answers = [
             self.answer(self.table(part, trim=True)) for part in torch.split(views, together)
@@ -201,9 +188,9 @@ class ZoneNet(nn.Module):
         return torch.cat(logits), torch.cat(values)
 
     def fused(self) -> FusedZones | None:
-        """The same in bfloat16 on a GPU with one kernel a zone: several times as fast.
+        """The same in bfloat16 on a GPU with one kernel per zone: several times as fast.
 
-        None for larger networks, whose cards would not find room on the chip.
+        None for larger networks, whose cards do not fit on the chip.
         """
         if self.config.layers > 1 or self.config.width > 128:
             return None
@@ -212,13 +199,12 @@ class ZoneNet(nn.Module):
         return FusedZones(self)
 
     def heads(self, views: Tensor) -> Heads:
-        """All that the network says, for training: the margin too, where there is a head for it."""
         table = self.table(views)
         margin = None if self.margin is None else self.margin(table).float().tanh().squeeze(1)
         return Heads(*self.answer(table), margin)
 
     def table(self, views: Tensor, trim: bool = False) -> Tensor:
-        """What the heads look at. [batch, width]"""
+        """The vector that the heads read. [batch, width]"""
         views = views.to(self.scalars.weight.dtype)
         *zones, scalars = torch.split(views, self.config.sizes, 1)
         all_rows = [*(rows for _, rows in self.config.zones), self.config.opponents]
@@ -251,9 +237,9 @@ def present(cards: Tensor) -> Tensor:
 
 
 def without_empty_rows(zones: list[Tensor]) -> list[Tensor]:
-    """Each zone up to the last row that holds a card in any view, or one row.
+    """Each zone up to the last row that holds a card in any view, at least one row.
 
-    One question for all zones: while the host waits for an answer, a GPU gets nothing new to do.
+    The host waits for the GPU only once, for all zones together.
     """
     held = torch.cat([present(zone) for zone in zones], 1).any(0).cpu()
     parts = torch.split(held, [zone.shape[1] for zone in zones])
@@ -265,11 +251,11 @@ def without_empty_rows(zones: list[Tensor]) -> list[Tensor]:
 
 
 class CardEncoder(nn.Module):
-    """An open card: what its species is like beside what its numbers say, mixed."""
+    """An open card: an embedding of its species and a layer over its numbers, mixed."""
 
     def __init__(self, config: ZoneConfig) -> None:
         super().__init__()
-        # The last row stands for no card. Nobody looks at empty rows, so it is never learned.
+        # The last row stands for no card. Empty rows are masked, so it is never learned.
         self.species = nn.Embedding(config.species + 1, config.embedding, config.species)
         self.numbers = nn.Linear(AHEAD + BEHIND, config.embedding)
         self.mix = nn.Linear(2 * config.embedding, config.width)
@@ -277,10 +263,10 @@ class CardEncoder(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def folded(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of the one linear layer that embedding, `numbers` and `mix` make.
+        """Weight and bias of the one linear layer that embedding, `numbers` and `mix` make up.
 
-        Looking up a species is multiplying with its one-hot, and nothing stands between the three
-        but their order. So a card costs 17 x width products and no gathering of rows.
+        Looking up a species is a product with its one-hot, and there is no activation between the
+        three. So a card costs 17 x width products and no gathering of rows.
         """
         of_species, of_numbers = self.mix.weight.chunk(2, 1)
         species = of_species @ self.species.weight[:-1].T
@@ -295,7 +281,7 @@ class CardEncoder(nn.Module):
 
 
 class FaceDownEncoder(nn.Module):
-    """A card of somebody else: there is one, and it lies in this place."""
+    """A card of another seat: only its place is known."""
 
     def __init__(self, width: int) -> None:
         super().__init__()
@@ -308,9 +294,9 @@ class FaceDownEncoder(nn.Module):
 
 
 class ZoneEncoder(nn.Module):
-    """A zone: its cards look at each other, then their mean stands for all of them.
+    """A zone: its cards attend to each other, then their mean stands for all of them.
 
-    rows: how many sinusoidal positions there are to add, 0 for a zone without order.
+    rows: the number of sinusoidal positions to add, 0 for a zone without order.
     """
 
     def __init__(self, config: ZoneConfig, rows: int) -> None:
@@ -324,11 +310,11 @@ class ZoneEncoder(nn.Module):
         self.register_buffer("places", positions(rows, config.width) if rows else None, False)
 
     def forward(self, x: Tensor, present: Tensor) -> Tensor:
-        """One vector a zone [batch, width] from cards [batch, rows, width]."""
+        """One vector per zone [batch, width] from cards [batch, rows, width]."""
         if self.places is not None:
             x = x + self.places[: x.shape[1]]
-        nobody = ~present.any(1, keepdim=True)
-        seen = present | nobody  # in an empty zone everybody, lest attention divide 0 by 0
+        empty = ~present.any(1, keepdim=True)
+        seen = present | empty  # all rows of an empty zone: attention must not divide 0 by 0
         shares = (seen.to(x.dtype) / seen.sum(1, keepdim=True, dtype=x.dtype)).unsqueeze(1)
         *layers, last = self.layers
         assert isinstance(last, ZoneLayer)
@@ -338,15 +324,15 @@ class ZoneEncoder(nn.Module):
         hidden = last.widen(x)
         if self.training and last.dropout.p > 0:
             mean = shares @ last.narrow(x, hidden)
-        else:  # the mean of a linear layer is the layer of the mean: a third of the work less
+        else:  # the mean of a linear layer is the layer of the mean: this saves a third of the work
             mean = last.narrow(shares @ x, shares @ hidden)
-        return torch.where(nobody, self.empty, mean.squeeze(1))
+        return torch.where(empty, self.empty, mean.squeeze(1))
 
 
 class ZoneLayer(nn.Module):
-    """A pre-norm transformer layer, in numbers the same as torch's `TransformerEncoderLayer`.
+    """A pre-norm transformer layer, numerically the same as torch's `TransformerEncoderLayer`.
 
-    It is taken apart so that a zone can take the mean before the last matrix.
+    It is split so that a zone can take the mean before the last matrix.
     """
 
     def __init__(self, width: int, heads: int, dropout: float) -> None:
@@ -361,14 +347,14 @@ class ZoneLayer(nn.Module):
         self.dropout = nn.Dropout(dropout)
 
     def forward(self, x: Tensor, seen: Tensor) -> Tensor:
-        """x: [batch, rows, width]; seen: which rows can be looked at, one or more [batch, rows]."""
+        """x: [batch, rows, width]; seen: which rows are attended to, at least one [batch, rows]."""
         x = self.attend(x, seen)
         return self.narrow(x, self.widen(x))
 
     def attend(self, x: Tensor, seen: Tensor) -> Tensor:
-        """Every row adds what it finds in the rows that can be seen."""
+        """Add to each row what it attends to."""
         qkv = self.qkv(self.attention_norm(x)).unflatten(2, (3, self.heads, -1))
-        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind()  # each [batch, heads, rows, width / heads]
+        q, k, v = qkv.permute(2, 0, 3, 1, 4).unbind()  # [batch, heads, rows, width / heads]
         mixed = attention(q, k, v, seen[:, None, None, :], self.dropout.p if self.training else 0.0)
         x = x + self.dropout(self.out(mixed.transpose(1, 2).flatten(2)))
         return x
@@ -379,7 +365,7 @@ class ZoneLayer(nn.Module):
         return hidden
 
     def narrow(self, x: Tensor, hidden: Tensor) -> Tensor:
-        """The second half, added to what was there."""
+        """The second half, added to the input."""
         x = x + self.dropout(self.down(hidden))
         return x
 
@@ -388,13 +374,13 @@ def attention(q: Tensor, k: Tensor, v: Tensor, seen: Tensor, dropout: float) -> 
     """Scaled dot-product attention over a few rows. [batch, heads, rows, width / heads]"""
     if not q.is_cuda:
         return functional.scaled_dot_product_attention(q, k, v, attn_mask=seen, dropout_p=dropout)
-    # torch's GPU kernels for it are made for long texts: over 24 rows plain matrices are faster.
+    # torch's GPU kernels are made for long sequences: plain products are faster for 24 rows.
     likeness = (q @ k.mT * q.shape[-1] ** -0.5).masked_fill(~seen, float("-inf"))
     return functional.dropout(likeness.softmax(3), dropout) @ v
 
 
 class Fusion(nn.Module):
-    """Two layers around which the input is carried."""
+    """Two layers with a residual connection around them."""
 
     def __init__(self, inputs: int, width: int, dropout: float) -> None:
         super().__init__()
@@ -413,7 +399,7 @@ class Fusion(nn.Module):
 
 
 class Head(nn.Module):
-    """A question about the table, answered with raw numbers."""
+    """Raw outputs of the network from the vector of the table."""
 
     def __init__(self, width: int, answers: int, dropout: float) -> None:
         super().__init__()
@@ -427,7 +413,7 @@ class Head(nn.Module):
 
 
 class DeepHead(nn.Module):
-    """The same with two residual blocks to think it over."""
+    """The same with two residual blocks."""
 
     def __init__(self, width: int, answers: int) -> None:
         super().__init__()
@@ -455,14 +441,14 @@ class Residual(nn.Module):
 
 
 def positions(rows: int, width: int) -> Tensor:
-    """Sines at the even entries, cosines at the odd ones, slower and slower. [rows, width]"""
+    """Sines at the even entries, cosines at the odd ones, of falling frequency. [rows, width]"""
     speeds = 10_000.0 ** -(torch.arange(0, width, 2) / width)
     angles = torch.arange(rows)[:, None] * speeds
     return torch.stack((angles.sin(), angles.cos()), 2).flatten(1)
 
 
 def initialise(net: nn.Module, generator: torch.Generator) -> None:
-    """Xavier-uniform matrices, zero biases and small embeddings; norms and `empty` are born so."""
+    """Xavier-uniform matrices, zero biases, small embeddings; norms and `empty` stay as built."""
     for part in net.modules():
         if isinstance(part, nn.Linear):
             nn.init.xavier_uniform_(part.weight, generator=generator)

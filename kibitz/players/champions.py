@@ -11,7 +11,8 @@ import functools
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from numpy.typing import ArrayLike
 
 from ..game import Game
 from .sight import Player, PlayerError, Sight, identity_of
@@ -28,7 +29,7 @@ class Card:
     """Its weights."""
     game: str
     players: dict[str, str]
-    only_for: dict[str, Any]
+    only_for: dict[str, object]
 
     def fits(self, game: Game) -> bool:
         """Whether it plays this table."""
@@ -97,7 +98,7 @@ class Champion:
         hashes = sorted(read_header(file)[0]["sha256"] for file in files)
         return f"{identity_of(self.at(self.game))}, in later rounds of {' '.join(hashes)}"
 
-    def choose(self, sight: Sight) -> Any:
+    def choose(self, sight: Sight) -> ArrayLike:
         return self.at(sight.game).choose(sight)
 
 

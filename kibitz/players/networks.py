@@ -16,7 +16,7 @@ from ..game import DEFAULT_VIEW, Game
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
 from .searching import TreeSearch
-from .sight import Player, PlayerError, Sight
+from .sight import Actions, Odds, Player, PlayerError, Sight
 from .texts import REGISTRY, check_options, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
@@ -49,13 +49,13 @@ class Drawing:
         if not 0 <= self.threshold <= 1:
             raise PlayerError(f"threshold={self.threshold}: it is a probability")
 
-    def odds(self, judgement: Judgement) -> Any:
+    def odds(self, judgement: Judgement) -> Odds:
         """The probability of each legal action. [n, max_legal]"""
         from ..nets.kinds import softmax
 
         preferences, policy, *_ = judgement
         if self.mode == "argmax":
-            return np.eye(preferences.shape[1])[preferences.argmax(1)]
+            return np.asarray(np.eye(preferences.shape[1])[preferences.argmax(1)])
         if self.mode == "softmax":
             return softmax(preferences / self.temperature)
         if self.mode == "purify":
@@ -63,7 +63,7 @@ class Drawing:
             likeliest &= likeliest.cumsum(1) == 1
             enough = policy >= self.threshold
             kept = np.where(enough.any(1, keepdims=True), enough, likeliest) * policy
-            return kept / kept.sum(1, keepdims=True)
+            return np.asarray(kept / kept.sum(1, keepdims=True))
         return policy
 
 
@@ -93,7 +93,7 @@ class NetPlayer:
     def identity(self) -> str:
         return self.weights
 
-    def choose(self, sight: Sight) -> Any:
+    def choose(self, sight: Sight) -> Actions:
         legal, _ = sight.legal
         judgement = self.judge(sight)
         preferences = judgement.preferences
@@ -103,9 +103,9 @@ class NetPlayer:
             Cpu().run(uniforms_all, len(sight), sight.rngs, uniform)
             with np.errstate(divide="ignore"):  # what has no probability is never the largest
                 preferences = np.log(odds) - np.log(-np.log(uniform))  # with Gumbel noise: a draw
-        return legal[np.arange(len(sight)), preferences.argmax(1)].astype(np.int64)
+        return np.asarray(legal[np.arange(len(sight)), preferences.argmax(1)], np.int64)
 
-    def odds(self, sight: Sight) -> Any:
+    def odds(self, sight: Sight) -> Odds:
         """How likely it takes each legal action. [n, max_legal]"""
         return self.drawing.odds(self.judge(sight))
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from typing import Any
 
-from ..compiled import digest
+from ..compiled import Function, digest
 from ..game import Game, Planned
 from ..games import FOLDER
-from .sight import Sight
+from .sight import Actions, Sight
 
 
 class Scripted:
@@ -26,16 +25,16 @@ class Scripted:
         """The name and a hash of the sources; with a plan, of the plan, too."""
         if self.name == "random" or self.game is None:
             return self.name
-        function: Any = self.game.players[self.name]
+        function = self.game.players[self.name]
         plan = function.plan.tobytes() if isinstance(function, Planned) else b""
         follow = function.follow if isinstance(function, Planned) else function
         return f"{self.name} {digest(_sources(follow), plan, _bytecode(follow))}"
 
-    def choose(self, sight: Sight) -> Any:
+    def choose(self, sight: Sight) -> Actions:
         return sight.ask(self.name)
 
 
-def _sources(function: Any) -> list[Path]:
+def _sources(function: Function) -> list[Path]:
     """The files that a compiled player is written in: all of a game's folder, or its one file."""
     try:
         file = Path(inspect.getfile(getattr(function, "py_func", function)))
@@ -46,6 +45,6 @@ def _sources(function: Any) -> list[Path]:
     return [file] if file.is_file() else []  # at a prompt there is none
 
 
-def _bytecode(function: Any) -> bytes:
+def _bytecode(function: Function) -> bytes:
     """Python's code of a function that no file tells apart, such as one of two at a prompt."""
     return bytes(getattr(function, "py_func", function).__code__.co_code)

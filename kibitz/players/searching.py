@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
+from ..chance import Streams
 from ..game import Game
-from ..search.mcts import Found, Search, Settings
-from .sight import Player, PlayerError, Sight
+from ..search.mcts import Evaluator, Found, Search, Settings
+from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
@@ -32,7 +33,7 @@ class TreeSearch:
         self,
         game: Game,
         settings: Settings,
-        evaluator: Any,
+        evaluator: Literal["rollout", "uniform"] | Evaluator,
         name: str,
         *,
         device: str = "cpu",
@@ -48,7 +49,7 @@ class TreeSearch:
     @property
     def identity(self) -> str:
         if isinstance(self.evaluator, str):
-            evaluator = self.evaluator  # answers to the bit the same on every device
+            evaluator: str = self.evaluator  # answers to the bit the same on every device
         elif self.weights:
             evaluator = f"net {self.weights}"
         else:
@@ -56,7 +57,7 @@ class TreeSearch:
         settings = json.dumps(asdict(self.settings), sort_keys=True)
         return f"tree search {settings} {evaluator}"
 
-    def choose(self, sight: Sight) -> Any:
+    def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
         chosen = legal[:, 0].astype(np.int64)
         open_ = np.flatnonzero(counts > 1)  # where there is a choice
@@ -68,11 +69,14 @@ class TreeSearch:
             sight.rngs[part] = rngs
         return chosen
 
-    def think(self, states: Any, rngs: Any) -> Found:
+    def think(self, states: States, rngs: Streams) -> Found:
         """The whole search, for who wants to see more than the move; `rngs` move on."""
-        size, given = self._room(len(states)), {"evaluator": self.evaluator, "device": self.device}
+        size = self._room(len(states))
         if size not in self._searches:
-            self._searches = {size: Search(self.game, size, self.settings, **given)}
+            fresh = Search(
+                self.game, size, self.settings, evaluator=self.evaluator, device=self.device
+            )
+            self._searches = {size: fresh}
         search, again = self._searches[size], np.arange(size) % len(states)
         found = search.run(states[again], rngs[again]).first(len(states))
         rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
@@ -163,4 +167,4 @@ def mcts(
         root=root,  # type: ignore[arg-type]
         seconds=limit(seconds),
     )
-    return TreeSearch(game, settings, evaluator, name, device=device)
+    return TreeSearch(game, settings, evaluator, name, device=device)  # type: ignore[arg-type]

@@ -9,13 +9,21 @@ from __future__ import annotations
 
 import copy
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from ..batch import Batch, illegal_choice
 from ..devices import as_array
 from ..game import Game, GameError
+
+Actions: TypeAlias = NDArray[np.int64]
+"""One action per table."""
+Odds: TypeAlias = NDArray[np.floating]
+"""A probability per table and legal action."""
+States: TypeAlias = NDArray[np.void]
+"""Records of a game."""
 
 
 class PlayerError(GameError):
@@ -28,7 +36,7 @@ class Sight:
     seats: who is asked, by table [n]. rngs: a chance stream a table for the player's own use [n].
     """
 
-    def __init__(self, game: Game, states: Any, seats: Any, rngs: Any) -> None:
+    def __init__(self, game: Game, states: ArrayLike, seats: ArrayLike, rngs: ArrayLike) -> None:
         self.game = game
         self.rngs = np.array(as_array(rngs))
         self._tables = Batch.of(game, np.array(as_array(states)), self.rngs)
@@ -49,12 +57,12 @@ class Sight:
         return len(self.seats)
 
     @cached_property
-    def views(self) -> np.ndarray[Any, np.dtype[np.float32]]:
+    def views(self) -> NDArray[np.float32]:
         """What a network would get. float32 [n, view_size]"""
         return np.asarray(self._tables.observe(self.seats))
 
     @cached_property
-    def legal(self) -> tuple[Any, Any]:
+    def legal(self) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
         """The legal actions, ascending, and how many. int16 [n, max_legal], int64 [n]"""
         return self._tables.actions()
 
@@ -63,9 +71,9 @@ class Sight:
         """The legal actions as lists, by table."""
         return [[int(a) for a in row[:n]] for row, n in zip(*self.legal, strict=True)]
 
-    def imagine(self) -> Any:
+    def imagine(self) -> States:
         """A table each that could be the real one, drawn with the player's stream. records [n]"""
-        copies = self._tables.states.copy()
+        copies: States = self._tables.states.copy()
         Batch.of(self.game, copies, self.rngs).redeal(self.seats, self.rngs)
         return copies
 
@@ -81,9 +89,9 @@ class Sight:
         """The action at table i that somebody has typed."""
         return self.game.read_action(self._tables.states[i], text)
 
-    def ask(self, compiled: str) -> Any:
+    def ask(self, compiled: str) -> Actions:
         """What a compiled player of the game would do at every table. int64 [n]"""
-        return self._tables.choose(compiled, self.seats, self.rngs)
+        return np.asarray(self._tables.choose(compiled, self.seats, self.rngs))
 
 
 class Player(Protocol):
@@ -95,11 +103,11 @@ class Player(Protocol):
 
     name: str
 
-    def choose(self, sight: Sight) -> Any:
+    def choose(self, sight: Sight) -> ArrayLike:
         """Legal actions, one a table. integers [n]"""
 
 
-def answers(who: Player, sight: Sight) -> Any:
+def answers(who: Player, sight: Sight) -> Actions:
     """What a player chooses at every table, once it is known to be legal. int64 [n]"""
     legal, counts = (array.copy() for array in sight.legal)  # the player may write to its own
     chosen = as_array(who.choose(sight))

@@ -1,4 +1,4 @@
-"""How players are made: one file a game, the only room that names a game, a net and a search."""
+"""Recipes: one file per game; the only room that names a game, a network and a search."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..game import GameError
 
 if TYPE_CHECKING:
-    from ..train.run import Training
+    from ..train.method import Training
 
 FOLDER = Path(__file__).parent
 

@@ -1,7 +1,7 @@
 """Beasty Bar: the zone network, information-set search with a Gumbel root, self-play.
 
-`default` is for a GPU and made the champion's first part; `demo` is small enough to watch on two
-cores and learns little: see why.md on what rollouts teach.
+`default` is for a GPU and trained the first part of the champion. `demo` is small enough to watch
+on two cores and learns little: see why.md on what rollouts teach.
 """
 
 from __future__ import annotations
@@ -9,21 +9,28 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..search.mcts import Settings
-from ..train.tree_search.learner import Lessons
-from ..train.tree_search.loop import Recipe
+from ..train.tree_search.learner import Learning
+from ..train.tree_search.loop import SearchTraining
 
-DEFAULT = Recipe(
+DEFAULT = SearchTraining(
     game="beasty_bar",
     options={"early_stop": True},
     net="zones",
     config={"margin_head": True},
     search=Settings(simulations=64, root="gumbel", explore=1.5),
-    lessons=Lessons(batch=4096, rate=1e-3, steps=5000, decay=1e-3, average=0.998, trust_search=0.5),
+    learning=Learning(
+        batch=4096,
+        learning_rate=1e-3,
+        steps=5000,
+        weight_decay=1e-3,
+        average_decay=0.998,
+        search_share=0.5,
+    ),
     games=8192,
     steps=120,
     warm_start=4,
     warm_search=Settings(simulations=400, explore=1.5),
-    room=2_000_000,
+    replay_size=2_000_000,
     iterations=100,
     gate_every=6,
     gate_games=1000,
@@ -42,10 +49,10 @@ DEMO = replace(
     search=Settings(simulations=16, root="gumbel", considered=8),
     warm_start=20,
     warm_search=Settings(simulations=100),
-    lessons=Lessons(batch=256, rate=2e-3, warm_up=20, steps=400, average=0.98),
+    learning=Learning(batch=256, learning_rate=2e-3, warm_up=20, steps=400, average_decay=0.98),
     games=64,
     steps=30,
-    room=20_000,
+    replay_size=20_000,
     iterations=20,
     gate_every=5,
     gate_games=100,

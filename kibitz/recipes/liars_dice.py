@@ -1,9 +1,9 @@
-"""Liar's Dice: regrets remembered by history, decisions solved over beliefs, and the published way.
+"""Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
-`default` takes minutes on a CPU with up to three dice, `large` is for a GPU and makes one network
-for all pairs of one to five dice, `published` is the algorithm of the published networks, `wide`
-the same with more games a step, for minutes on a GPU, `response` learns to beat given players, and
-`demo` learns something in a minute on two cores.
+`default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
+for all pairs of one to five dice. `published` is the algorithm of the published networks, `wide`
+the same with more games per step, for minutes on a GPU. `response` learns to beat given players,
+and `demo` learns a little in a minute on two cores.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..train.bidding.belief_play import BeliefPlay
-from ..train.bidding.climbing import Climbing
+from ..train.bidding.best_response import BestResponseTraining
 from ..train.bidding.regret_play import RegretPlay
-from ..train.bidding.response import Response
+from ..train.bidding.remembered_regrets import RememberedRegrets
 
 BASELINES = ("random", "honest", "threshold")
 
-DEFAULT = Climbing(
+DEFAULT = RememberedRegrets(
     game="liars_dice",
     options={"dice": (1, 1)},
     net="hand_policy",
     config={"interaction": 128, "hidden": (100,)},
     histories=512,
     plays=3000,
-    lessons=2500,
+    steps=2500,
     iterations=2,
     gate_every=1,
     gate_games=2000,
@@ -42,10 +42,10 @@ LARGE = BeliefPlay(
     ),
     config={"depth": 3},
     tables=(8192, 1024),
-    share=0.6,
-    lessons=200,
+    game_share=0.6,
+    steps=200,
     batch=1024,
-    step=(0.5, 0.2),
+    step_size=(0.5, 0.2),
     iterations=42,
     gate_every=7,
     gate_games=600,
@@ -75,7 +75,7 @@ WIDE = replace(
     gate_rate=0.45,
 )
 
-RESPONSE = Response(
+RESPONSE = BestResponseTraining(
     game="liars_dice",
     options={"dice": (5, 5)},
     config={"interaction": 512, "hidden": (256, 256)},
@@ -83,7 +83,7 @@ RESPONSE = Response(
     iterations=12,
     gate_every=3,
     gate_games=1000,
-    gate_rate=0.0,  # it is to beat others, not what it was before
+    gate_rate=0.0,  # it must beat the league, not its earlier self
     baselines=BASELINES,
 )
 
@@ -92,7 +92,7 @@ DEMO = replace(
     config={"interaction": 64, "hidden": (64,)},
     histories=128,
     plays=400,
-    lessons=300,
+    steps=300,
     iterations=4,
     gate_games=1000,
 )

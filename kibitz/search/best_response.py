@@ -1,61 +1,64 @@
-"""How well the best opponent of a strategy does: exact, for games that can be looked through.
+"""How much the best opponent of a strategy wins: exact, for games that are small enough.
 
-A game is looked through in a form: `Sequences` serves every game, and rooms for special games have
-faster ones that answer alike. A strategy is a table of weights, shaped as the form wants it.
+A game is walked in a form: `Sequences` serves every game, and rooms for special games have faster
+forms with the same answers. A strategy is a table of weights, shaped as the form wants it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from ..game import Game
-from .sequences import Policy, Progress, Table
+from .matching import Step
+from .sequences import Policy, Progress, Strategy
 
 
 class Form(Protocol):
-    """A game as arrays that can be looked through."""
+    """A game as arrays, with room for all its positions."""
 
     game: Game
     seats: int
 
-    def zeros(self) -> Table:
-        """The table of who has no preference."""
+    def zeros(self) -> Strategy:
+        """The strategy without a preference: all weights are 0."""
 
-    def ask(self, policy: Policy, progress: Progress = ...) -> Table:
-        """The table of a policy; `progress` is told which part is done."""
+    def ask(self, policy: Policy, progress: Progress = ...) -> Strategy:
+        """The strategy of a policy; `progress` is called with the fraction that is done."""
 
-    def value(self, table: Table, seat: int, *, best: bool) -> float:
-        """What a seat gets where all play by `table` or, with `best`, all others do."""
+    def value(self, table: Strategy, seat: int, *, best: bool) -> float:
+        """What a seat gets if all play by `table`, or if it responds best to the others."""
 
-    def learn(self, seat: int, weights: Table, gains: Table, average: Table, step: Any) -> None:
-        """One step of a seat, and what the others played goes into their average."""
+    def learn(
+        self, seat: int, weights: Strategy, gains: Strategy, average: Strategy, step: Step
+    ) -> None:
+        """One step of a seat. What the others play is added to their average."""
 
 
 @dataclass(frozen=True)
 class Response:
-    """How a strategy fares, by seat, in points a game."""
+    """How a strategy does, by seat, in points per game."""
 
-    values: tuple[float, ...]  # where all play it
-    best: tuple[float, ...]  # of the best response, where all others play it
+    values: tuple[float, ...]  # if all play it
+    best: tuple[float, ...]  # of the best response, if all others play it
 
     @property
     def nash_conv(self) -> float:
-        """What the seats together would gain by each responding best; 0 in equilibrium."""
+        """The sum of what each seat gains by its best response; 0 in equilibrium."""
         return sum(self.best) - sum(self.values)
 
     @property
     def exploitability(self) -> float:
-        """The same for a seat on average."""
+        """The same per seat."""
         return self.nash_conv / len(self.best)
 
     @property
     def bracket(self) -> tuple[float, float]:
-        """Between which numbers the value of a zero-sum game for two lies, for seat 0."""
+        """Lower and upper bound on the value of a zero-sum game for two, for seat 0."""
         return -self.best[1], self.best[0]
 
 
-def respond(form: Form, table: Table) -> Response:
+def respond(form: Form, table: Strategy) -> Response:
     """The best response of every seat to a strategy."""
     values, best = (
         tuple(form.value(table, seat, best=way) for seat in range(form.seats))

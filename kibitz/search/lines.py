@@ -10,15 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..chance import streams
 from ..game import CHANCE, OVER, Game, State
 from .tree import NO_EDGE, slot_of
 
-Records = np.ndarray[Any, np.dtype[np.record]]
+Records = NDArray[np.void]
 Stream = np.record
 
 IMAGINED = 16  # tables per line: an action may be possible at a few of them only

@@ -1,12 +1,12 @@
-"""Regret matching: actions are played in proportion to how much one would rather have played them.
+"""Regret matching: actions are played in proportion to their regrets.
 
-Every method here is one formula with other numbers. After a gain g (what the action is worth less
-what the information set is worth), a regret R becomes
+All variants are one formula with different numbers. After a gain g (the value of the action minus
+the value of the information set), a regret R becomes
 
     R <- (R + g) * (t^positive / (t^positive + 1))    where it is above 0
     R <- (R + g) * (t^negative / (t^negative + 1))    where it is below
 
-at step t, and the strategy of step t counts t^averaging times in the average. A predictive method
+at step t, and the strategy of step t counts t^averaging times in the average. A predictive variant
 plays as if the last gain came once more: its weights are R + g instead of R.
 
 Sources: Zinkevich et al. 2007 (CFR); Tammelin 2014 (CFR+); Brown and Sandholm 2019 (linear and
@@ -17,16 +17,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..game import GameError, rule
 
 
 @dataclass(frozen=True)
-class Method:
-    """The numbers of the formula."""
+class Variant:
+    """A variant of regret minimisation: the numbers of the formula."""
 
     name: str
     positive: float = inf
@@ -39,14 +40,14 @@ class Method:
     """Whether the last gain is expected to come again."""
 
 
-METHODS = {
+VARIANTS = {
     each.name: each
     for each in (
-        Method("cfr"),
-        Method("cfr+", negative=-inf, averaging=1.0),
-        Method("linear", positive=1.0, negative=1.0, averaging=1.0),
-        Method("discounted", positive=1.5, negative=0.0, averaging=2.0),
-        Method("predictive", negative=-inf, averaging=2.0, predictive=True),
+        Variant("cfr"),
+        Variant("cfr+", negative=-inf, averaging=1.0),
+        Variant("linear", positive=1.0, negative=1.0, averaging=1.0),
+        Variant("discounted", positive=1.5, negative=0.0, averaging=2.0),
+        Variant("predictive", negative=-inf, averaging=2.0, predictive=True),
     )
 }
 
@@ -62,18 +63,21 @@ STEP = np.dtype(
     )
 )
 
-
-def method_named(name: str) -> Method:
-    """One of METHODS."""
-    if name not in METHODS:
-        raise GameError(f"there is no method {name!r}; there are: {', '.join(METHODS)}")
-    return METHODS[name]
+Step: TypeAlias = NDArray[np.void]
+"""The numbers of one step, for kernels. records [1]"""
 
 
-def step_of(method: Method, t: int) -> Any:
+def variant_named(name: str) -> Variant:
+    """One of VARIANTS."""
+    if name not in VARIANTS:
+        raise GameError(f"there is no variant {name!r}; there are: {', '.join(VARIANTS)}")
+    return VARIANTS[name]
+
+
+def step_of(variant: Variant, t: int) -> Step:
     """The numbers of step t = 1, 2, ... for kernels. records [1]"""
-    kept = (_kept(method.positive, t), _kept(method.negative, t))
-    return np.array([(*kept, float(t) ** method.averaging, float(method.predictive))], STEP)
+    kept = (_kept(variant.positive, t), _kept(variant.negative, t))
+    return np.array([(*kept, float(t) ** variant.averaging, float(variant.predictive))], STEP)
 
 
 def _kept(power: float, t: int) -> float:

@@ -191,7 +191,7 @@ class Search:
         )
 
     def _lanes(self, evaluator: Evaluator) -> list[Lane]:
-        parts = min(self.size, 2 if self.device.name == "cuda" else self.device.threads)
+        parts = min(self.size, 2 if isinstance(self.device, Gpu) else self.device.threads)
         cuts = [self.size * k // parts for k in range(parts + 1)]
         return [Lane(self, evaluator, a, b) for a, b in itertools.pairwise(cuts)]
 
@@ -294,7 +294,7 @@ class Search:
     def _simulate(self, count: int, deadline: float | None) -> None:
         if isinstance(self.evaluator, str):
             self._think(count, deadline)
-        elif self.device.name == "cuda":
+        elif isinstance(self.device, Gpu):
             self.device.synchronize()  # lanes have streams of their own, which wait for nobody
             interleave(self.lanes, count, deadline)
             self.device.synchronize()
@@ -303,7 +303,7 @@ class Search:
 
     def evaluate_only(self, count: int) -> None:
         """What the evaluator does in so many simulations, without the search: to compare with."""
-        if self.device.name == "cpu":
+        if not isinstance(self.device, Gpu):
             self.device.each(
                 self.lanes, lambda lane: [lane.evaluator(lane.tensor) for _ in range(count)]
             )

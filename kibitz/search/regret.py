@@ -14,8 +14,8 @@ from functools import cached_property
 
 from ..game import Game, GameError
 from .best_response import Form, Response, respond
-from .matching import Method, method_named, step_of
-from .sequences import Sequences, Table
+from .matching import Variant, step_of, variant_named
+from .sequences import Sequences, Strategy
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,30 +23,30 @@ class Solution:
     """An average strategy, which is what comes near to equilibrium."""
 
     form: Form
-    average: Table  # on the device of the form
+    average: Strategy  # on the device of the form
     iterations: int
 
     @cached_property
     def response(self) -> Response:
-        """How it fares; `response.bracket` holds the value of the game."""
+        """How well it does; `response.bracket` bounds the value of the game."""
         return respond(self.form, self.average)
 
 
 class Solver:
-    """Strategies that learn, the seats in turn. `solve` is the short way."""
+    """Learning, one seat after the other. `solve` is the short way."""
 
-    def __init__(self, form: Form, method: Method) -> None:
+    def __init__(self, form: Form, variant: Variant) -> None:
         if form.seats != 2 or not form.game.zero_sum:
-            raise GameError(f"{form.game.name} is not a zero-sum game for two: nothing to solve")
-        self.form, self.method, self.iterations = form, method, 0
+            raise GameError(f"{form.game.name} is not a zero-sum game for two: it cannot be solved")
+        self.form, self.variant, self.iterations = form, variant, 0
         self.weights, self.average = form.zeros(), form.zeros()
         # Only prediction looks at the gains of the step before; a large game has no room to waste.
-        self.gains = form.zeros() if method.predictive else self.weights
+        self.gains = form.zeros() if variant.predictive else self.weights
 
     def step(self) -> None:
         """One iteration: each seat learns once, against what the other plays by then."""
         self.iterations += 1
-        step = step_of(self.method, self.iterations)
+        step = step_of(self.variant, self.iterations)
         for seat in range(self.form.seats):
             self.form.learn(seat, self.weights, self.gains, self.average, step)
 
@@ -58,16 +58,16 @@ class Solver:
 def solve(
     game: Game | Form,
     iterations: int,
-    method: str = "cfr+",
+    variant: str = "cfr+",
     progress: Callable[[int], object] = lambda done: None,
 ) -> Solution:
-    """The average strategy after so many iterations; `progress` is told how many are done.
+    """The average strategy after so many iterations; `progress` is called with their number.
 
     A game that is solved more than once is better given as its form, which `bidding.exact.form_of`
     finds; one that is solved on a GPU must be.
     """
     form = Sequences(game) if isinstance(game, Game) else game
-    solver = Solver(form, method_named(method))
+    solver = Solver(form, variant_named(variant))
     for done in range(1, iterations + 1):
         solver.step()
         progress(done)

@@ -1,1 +1,1 @@
-"""Learning: self-play writes positions, replay samples them, the learner improves a network."""
+"""Learning: methods that improve a network, and runs that gate, rate and keep the results."""

@@ -1,13 +1,13 @@
-"""A checkpoint of a run: weights, where the run stood, and the files that it needs besides."""
+"""A checkpoint of a run: weights, progress, and a list of the other files that it needs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 from .folder import (
+    About,
+    Arrays,
     DamagedError,
     Listed,
     RunError,
@@ -20,24 +20,24 @@ from .folder import (
 )
 from .league import League
 
-BEST = "best."  # begins the names of the best network's weights; the others are the method's
+BEST = "best."  # prefix of the names of the best network's weights; others are the method's
 
 
 @dataclass
 class Standing:
-    """Where a run stands, besides its weights."""
+    """The progress of a run, besides its weights."""
 
     iteration: int = 0
     elo: float = 0.0
-    """Of the best player, above the untrained one."""
+    """Elo of the best player, above the untrained one."""
     seconds: float = 0.0
-    """Time spent so far, over all parts of the run."""
+    """Training time so far, over all sessions of the run."""
     rows: int = 0
-    """Metrics written so far."""
+    """Rows of metrics written so far."""
     fills: int = 0
-    """Shards that were played to fill the replay anew, not to learn from at once."""
+    """Shards played to refill the replay, not to learn from at once."""
     refilled: bool = False
-    """Whether something was lost on the way: an undisturbed run would have other numbers."""
+    """Whether something was lost: an undisturbed run would have other numbers."""
     league: League = field(default_factory=League)
 
 
@@ -47,30 +47,30 @@ class Checkpoint:
 
     path: Path
     standing: Standing
-    weights: dict[str, Any]  # of the method
-    best: dict[str, Any]  # of the best network
+    weights: Arrays  # of the method
+    best: Arrays  # of the best network
     replay: list[Listed]
     league: list[Listed]
 
     @property
     def positions(self) -> int:
-        """In the replay."""
+        """The number of positions in the replay."""
         return sum(shard.rows for shard in self.replay)
 
     def broken_members(self, folder: RunFolder) -> dict[int, str]:
-        """What is wrong with league members, by the iteration that made them."""
+        """What is wrong with league members, by the iteration they come from."""
         problems = {}
-        for each in self.league:
-            path = folder.member(each.number)
+        for listed in self.league:
+            path = folder.member(listed.number)
             try:
-                check_same(path, file_checksum(path), each)
+                check_same(path, file_checksum(path), listed)
             except RunError as error:
-                problems[each.number] = str(error)
+                problems[listed.number] = str(error)
         return problems
 
 
-def contents(standing: Standing, replay: list[Listed], league: list[Listed]) -> dict[str, Any]:
-    """What a checkpoint says besides what its run is about."""
+def contents(standing: Standing, replay: list[Listed], league: list[Listed]) -> About:
+    """What a checkpoint says besides the description of its run."""
     return {
         "standing": asdict(standing),
         "replay": [asdict(shard) for shard in replay],
@@ -78,7 +78,7 @@ def contents(standing: Standing, replay: list[Listed], league: list[Listed]) -> 
     }
 
 
-def read_checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
+def read_checkpoint(path: Path, about: About) -> Checkpoint:
     """The checkpoint in a file, if it is intact and belongs to the run that `about` describes."""
     stored = read_stored(path)
     if not is_about(stored.about):
@@ -88,7 +88,7 @@ def read_checkpoint(path: Path, about: Mapping[str, Any]) -> Checkpoint:
         standing = dict(stored.about["standing"])
         league = League(**standing.pop("league"))
         listed = {
-            part: [Listed(**each) for each in stored.about[part]] for part in ("replay", "league")
+            part: [Listed(**entry) for entry in stored.about[part]] for part in ("replay", "league")
         }
         if {member.number for member in listed["league"]} != set(league.members):
             raise ValueError("a member of the league has no file")

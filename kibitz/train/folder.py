@@ -1,12 +1,12 @@
-"""A training run on disk: nothing is ever half written, and nobody else writes at the same time.
+"""A training run on disk: files are written completely, and by one process at a time.
 
 run.json         what is being trained: recipe, options, fingerprint, versions
 metrics.jsonl    a line per iteration
-checkpoints/     weights, optimiser and where it stood; safetensors with JSON inside, no pickle
+checkpoints/     weights, optimiser and progress; safetensors with JSON inside, no pickle
 league/          the players that passed the gate, to play against
-replay/          the positions of an iteration per file
-board/           TensorBoard events, where that is installed
-curves.png       the picture of it, where matplotlib is installed
+replay/          the positions of one iteration per file
+board/           TensorBoard events, if TensorBoard is installed
+curves.png       a picture of the metrics, if matplotlib is installed
 
 Checkpoints and shards carry a checksum over all their contents. A checkpoint lists the shards and
 the league members that it needs, with their checksums.
@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from filelock import BaseFileLock, FileLock, Timeout
+from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save as tensor_bytes
 
@@ -33,22 +34,28 @@ from ..game import GameError
 from ..nets import write
 from .metrics import Row, read_rows, row_text
 
+Arrays = dict[str, NDArray[Any]]
+"""The arrays of a file, by name."""
+
+About = dict[str, Any]
+"""What a file says about itself, a JSON object. For a run it has the entries `ABOUT`."""
+
 KEPT = 3  # checkpoints
 FORMAT = "kibitz run 1"
 NUMBERED = re.compile(r"\d{6,}\.safetensors")
 PARTS = {"checkpoints": "checkpoints", "replay": "replay shards", "league": "league members"}
-# What a killed save leaves behind: `.NAME.PID` of `nets.write`, and the unfinished picture.
+# What a killed save leaves: `.NAME.PID` of `nets.write`, and the unfinished picture.
 STRAY = re.compile(
     r"\.(\d{6,}\.safetensors|player\.safetensors|run\.json|metrics\.jsonl)\.\d+|\.curves\.png"
 )
-GO_ON = (
-    "to go on from the newest intact checkpoint alone and fill the replay anew, "
+TRY_REFILL = (
+    "to continue from the newest intact checkpoint alone and refill the replay, "
     "give --resume --refill"
 )
 
 
 class RunError(GameError):
-    """A run folder that cannot be used; the message says why."""
+    """A run folder that cannot be used."""
 
 
 class DamagedError(RunError):
@@ -60,16 +67,16 @@ class DamagedError(RunError):
 
 @dataclass(frozen=True)
 class Stored:
-    """What a file of arrays holds."""
+    """The contents of a file of arrays."""
 
-    arrays: dict[str, Any]
-    about: dict[str, Any]
+    arrays: Arrays
+    about: About
     sha256: str
 
 
 @dataclass(frozen=True)
 class Listed:
-    """A file that a checkpoint needs, as the checkpoint lists it."""
+    """An entry of a checkpoint: a file that it needs."""
 
     file: str
     sha256: str
@@ -77,7 +84,7 @@ class Listed:
 
     def __post_init__(self) -> None:
         if not NUMBERED.fullmatch(self.file) or type(self.rows) is not int:
-            raise ValueError(f"{self.file!r} is not a file of a run")
+            raise ValueError(f"{self.file!r} does not belong to a run")
 
     @property
     def number(self) -> int:
@@ -85,17 +92,17 @@ class Listed:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Put a file in place complete or not at all: a temporary file, fsync, rename."""
+    """Write a file completely or not at all: a temporary file, fsync, rename."""
     try:
         write(path, content)
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise RunError(f"the disk is full: {path} was not written, nothing is lost") from None
+            raise RunError(f"the disk is full: {path} was not written; nothing is lost") from None
         raise RunError(f"{path} could not be written: {error}") from None
 
 
-def write_tensors(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    """A safetensors file with JSON about it and a checksum, which comes back."""
+def write_tensors(path: Path, arrays: Arrays, about: About) -> str:
+    """Write arrays and a description as a safetensors file; return its checksum."""
     flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     metadata = {"format": FORMAT, "about": json.dumps(about)}
     sha256 = checksum(metadata, flat)
@@ -103,14 +110,14 @@ def write_tensors(path: Path, arrays: Mapping[str, Any], about: Mapping[str, Any
     return sha256
 
 
-def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Arrays and what was written about them, verified."""
+def read_tensors(path: Path) -> tuple[Arrays, About]:
+    """Arrays and their description, verified."""
     stored = read_stored(path)
     return stored.arrays, stored.about
 
 
 def read_stored(path: Path) -> Stored:
-    """Everything in a file of `write_tensors`; DamagedError if there is no such thing."""
+    """Everything in a file of `write_tensors`; DamagedError if it is missing or damaged."""
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = dict(file.metadata() or {})
@@ -132,12 +139,12 @@ def read_stored(path: Path) -> Stored:
     except (KeyError, ValueError, RecursionError):
         about = None
     if not isinstance(about, dict):
-        raise DamagedError(f"{path} is damaged: what it says about itself is not a JSON object")
+        raise DamagedError(f"{path} is damaged: its description is not a JSON object")
     return Stored(arrays, about, found)
 
 
-def checksum(metadata: Mapping[str, str], arrays: Mapping[str, Any]) -> str:
-    """SHA-256 of metadata, names, dtypes, shapes and contents: safetensors has none itself."""
+def checksum(metadata: Mapping[str, str], arrays: Arrays) -> str:
+    """SHA-256 of metadata, names, dtypes, shapes and contents: safetensors has no checksum."""
     hashed = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
     for name in sorted(arrays):
         array = arrays[name]
@@ -158,7 +165,7 @@ def file_checksum(path: Path) -> str:
 
 
 def check_same(path: Path, sha256: str, listed: Listed) -> None:
-    """See that a file is the one that a checkpoint lists."""
+    """Refuse a file that is not the one that a checkpoint lists."""
     if sha256 != listed.sha256:
         raise RunError(f"{path} is damaged, or not the file that the checkpoint lists")
 
@@ -174,15 +181,15 @@ def _removed(path: Path) -> bool:
 
 
 class RunFolder:
-    """The folder of one run; who writes to it takes the lock first."""
+    """The folder of one run. Whoever writes to it must hold the lock."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._lock: BaseFileLock | None = None
-        self._new: list[Path] = []  # what has been written since, should the run not begin
+        self._new: list[Path] = []  # to be removed if the run cannot begin
 
     def lock(self) -> None:
-        """Be the only one who writes; the lock goes with the process, however it ends."""
+        """Become the only writer. The lock ends with the process, however it ends."""
         if self.path.exists() and not self.path.is_dir():
             raise RunError(f"{self.path} is a file; a run needs a folder")
         try:
@@ -205,7 +212,7 @@ class RunFolder:
         new = not path.exists()
         lock = FileLock(path, thread_local=False)
         try:
-            # Not at once: a process that could not begin removes its lock while we open it.
+            # Wait a little: a process that could not begin may be removing its lock right now.
             lock.acquire(timeout=0.2)
         except Timeout:
             raise RunError(f"{self.path} is being trained by another process") from None
@@ -213,7 +220,7 @@ class RunFolder:
         self._new += [path] if new else []
 
     def _sweep(self) -> None:
-        """Remove what killed saves have left."""
+        """Remove the temporary files of killed saves."""
         for folder in (self.path, *(self.path / part for part in PARTS)):
             for file in folder.iterdir():
                 if STRAY.fullmatch(file.name) and file.is_file():
@@ -225,9 +232,9 @@ class RunFolder:
             self._lock = None
 
     def leave(self) -> None:
-        """The run could not begin: the folder is as it was found, and free for another."""
-        # The lock goes while it is held, so that nobody else's is removed. Windows removes no open
-        # file: there it goes afterwards.
+        """The run could not begin: remove what is new, and release the folder."""
+        # The lock file is removed while the lock is held, so that no other process loses its own.
+        # Windows does not remove open files: there it is removed afterwards.
         left = [path for path in reversed(self._new) if not _removed(path)]
         self.unlock()
         for path in left:
@@ -235,19 +242,19 @@ class RunFolder:
         self._new.clear()
 
     def undo_later(self, path: Path) -> None:
-        """A file that will be written: should the run not begin, it goes again."""
+        """Note a file that will be written, to be removed if the run cannot begin."""
         self._new += [] if path.exists() else [path]
 
     def stay(self) -> None:
-        """The run has begun."""
+        """The run has begun: keep everything."""
         self._new.clear()
 
     # run.json
 
-    def before(self, resume: bool) -> dict[str, Any] | None:
-        """What the run that is here is about, from run.json or else a checkpoint.
+    def before(self, resume: bool) -> About | None:
+        """The description of the run in this folder, from run.json or else a checkpoint.
 
-        None where there is no run yet.
+        None if there is no run yet.
         """
         file = self.path / "run.json"
         held = [PARTS[part] for part in PARTS if self._numbered(part)]
@@ -255,23 +262,23 @@ class RunFolder:
         if not file.exists() and not held:
             return None
         if not resume and file.exists():
-            raise RunError(f"{self.path} holds a run already; give --resume to go on with it")
+            raise RunError(f"{self.path} holds a run already; give --resume to continue it")
         if not resume:
             raise RunError(
-                f"{self.path} holds {' and '.join(held)} but no run.json; give --resume to go on "
-                "with that run, or choose another folder"
+                f"{self.path} holds {' and '.join(held)} but no run.json; give --resume to "
+                "continue that run, or choose another folder"
             )
         return self.described() or self._about_of_checkpoint()
 
-    def described(self) -> dict[str, Any] | None:
-        """run.json; None where it is missing or damaged."""
+    def described(self) -> About | None:
+        """The contents of run.json; None if it is missing or damaged."""
         try:
             about = json.loads((self.path / "run.json").read_bytes())
         except (OSError, ValueError, RecursionError):
             return None
         return about if is_about(about) else None
 
-    def _about_of_checkpoint(self) -> dict[str, Any]:
+    def _about_of_checkpoint(self) -> About:
         for path in reversed(self.checkpoints()):
             with suppress(RunError):
                 about = read_stored(path).about
@@ -280,10 +287,10 @@ class RunFolder:
         problem = "is damaged" if (self.path / "run.json").exists() else "is missing"
         raise RunError(
             f"{self.path / 'run.json'} {problem}, and there is no intact checkpoint to restore it "
-            "from; begin anew in another folder"
+            "from; start again in another folder"
         )
 
-    def describe(self, about: Mapping[str, Any]) -> None:
+    def describe(self, about: About) -> None:
         """Write run.json."""
         file = self.path / "run.json"
         self.undo_later(file)
@@ -302,11 +309,11 @@ class RunFolder:
         return self._numbered("checkpoints")
 
     def shards(self) -> list[Path]:
-        """Oldest first; also those that the replay no longer holds."""
+        """Oldest first, including those that the replay no longer holds."""
         return self._numbered("replay")
 
-    def save(self, iteration: int, arrays: Mapping[str, Any], about: Mapping[str, Any]) -> None:
-        """Write a checkpoint; the oldest make room for it."""
+    def save(self, iteration: int, arrays: Arrays, about: About) -> None:
+        """Write a checkpoint, and remove the oldest ones."""
         write_tensors(self.checkpoint(iteration), arrays, about)
         earlier = [path for path in self.checkpoints() if int(path.stem) <= iteration]
         for old in earlier[:-KEPT]:
@@ -327,7 +334,7 @@ class RunFolder:
     def _metrics(self) -> Path:
         return self.path / "metrics.jsonl"
 
-    def note(self, row: Mapping[str, Any]) -> None:
+    def note(self, row: Row) -> None:
         """Add a line to the metrics."""
         try:
             with self._metrics.open("a") as file:
@@ -336,7 +343,7 @@ class RunFolder:
             raise RunError(f"{self._metrics} could not be written: {error}") from None
 
     def metrics(self, *, damaged: bool = False) -> list[Row]:
-        """All rows. damaged: go without the lines that cannot be read, instead of refusing."""
+        """All rows. damaged: skip lines that cannot be read, instead of refusing them."""
         try:
             rows, lines = read_rows(self._metrics)
         except OSError as error:
@@ -347,7 +354,7 @@ class RunFolder:
         return rows
 
     def keep_metrics(self, rows: Sequence[Row]) -> None:
-        """Let these be all metrics: the others are of iterations that will be done again."""
+        """Keep only these metrics: the others are of iterations that will be done again."""
         write_whole(self._metrics, "".join(map(row_text, rows)).encode())
 
 
@@ -356,29 +363,29 @@ class RunFolder:
 ABOUT = ("method", "recipe", "game", "fingerprint", "seed", "start", "versions")
 
 
-def is_about(about: Any) -> bool:
-    """Whether this says what a run is about."""
+def is_about(about: object) -> bool:
+    """Whether this describes a run."""
     if not isinstance(about, dict) or any(key not in about for key in ABOUT):
         return False
     dictionaries = all(isinstance(about[key], dict) for key in ("recipe", "game"))
     return dictionaries and type(about["seed"]) is int
 
 
-def check_agrees(before: Mapping[str, Any], now: Mapping[str, Any], path: Path) -> None:
-    """See that what lies at `path` belongs to the run that goes on now."""
+def check_agrees(before: About, now: About, path: Path) -> None:
+    """Refuse a file or folder of another run than the present one."""
     if before["fingerprint"] != now["fingerprint"]:
         raise RunError(f"{path} is a run of {_difference(before['game'], now['game'])}")
     for key in ("seed", "start"):
         if before[key] != now[key]:
-            raise RunError(f"{path} was begun with another {key}: {before[key]}")
+            raise RunError(f"{path} was started with another {key}: {before[key]}")
     was, wanted = before["recipe"], now["recipe"]
     other = [key for key in {**was, **wanted} if was.get(key) != wanted.get(key)]
     if other or before["method"] != now["method"]:
         named = ", ".join(f"{key} {was.get(key)}, not {wanted.get(key)}" for key in other)
-        raise RunError(f"{path} was begun with another recipe: {named or before['method']}")
+        raise RunError(f"{path} was started with another recipe: {named or before['method']}")
 
 
-def _difference(was: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+def _difference(was: About, now: About) -> str:
     if was.get("name") != now["name"]:
         return f"{was.get('name')}, not of {now['name']}"
     changed = [key for key in now if json.dumps(was.get(key)) != json.dumps(now[key])]

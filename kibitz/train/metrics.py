@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -12,22 +12,23 @@ from typing import Any
 from ..game import GameError
 
 Row = dict[str, Any]
+"""The figures of an iteration by name: numbers, or None if a figure was not finite."""
 
 
 class RowError(GameError):
     """A line that is not the metrics of an iteration."""
 
 
-def row_text(row: Mapping[str, Any]) -> str:
-    """A row as a line of a file. What is not finite is null: JSON has no word for it."""
+def row_text(row: Row) -> str:
+    """A row as a line of a file. Numbers that are not finite become null, as JSON lacks them."""
     finite = {name: value if _finite(value) else None for name, value in row.items()}
     return json.dumps(finite) + "\n"
 
 
 def read_rows(path: Path) -> tuple[list[Row], list[int]]:
-    """All rows of a file, and the numbers of damaged lines, the first being 1.
+    """All rows of a file, and the numbers of damaged lines, counted from 1.
 
-    A last line without its end is what a kill leaves behind: it is dropped, and not damage.
+    An incomplete last line is what a killed run leaves: it is dropped, and is no damage.
     """
     if not path.exists():
         return [], []
@@ -60,7 +61,7 @@ def _row(line: bytes) -> Row:
     return row
 
 
-def _finite(value: Any) -> bool:
+def _finite(value: object) -> bool:
     return isinstance(value, (int, float)) and abs(value) <= sys.float_info.max
 
 

@@ -1,51 +1,51 @@
-"""Positions to learn from: states, not views, because they are small and encoders change."""
+"""Positions to learn from: states, not views, because states are small and encoders change."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..batch import Batch, check_positions
 from ..chance import streams
 from ..game import Game, GameError
-from .folder import Listed, RunError, RunFolder, check_same, read_stored, write_tensors
+from .folder import Arrays, Listed, RunError, RunFolder, check_same, read_stored, write_tensors
 
-Array = np.ndarray[Any, Any]
+Floats = NDArray[np.float32]
 FLOATS = ("policy", "value", "score", "margin")
 TYPES = {"seats": "i1", "actions": "i2", **dict.fromkeys(FLOATS, "f4")}
-ROUNDING = 1e-3  # how far a policy may be from 1 in all
+ROUNDING = 1e-3  # how far the sum of a policy may be from 1
 
 
 @dataclass
 class Positions:
     """Decisions of self-play, in rows, and how their games ended."""
 
-    states: Array  # records [rows]
-    seats: Array  # who was to move. int8 [rows]
-    actions: Array  # legal actions, filled up with -1. int16 [rows, max_legal]
-    policy: Array  # what the search made of them. float32 [rows, max_legal]
-    value: Array  # the search's value for that seat. float32 [rows]
-    score: Array  # of that seat at the end. float32 [rows]
-    margin: Array  # of that seat at the end. float32 [rows]
+    states: NDArray[np.void]  # [rows]
+    seats: NDArray[np.int8]  # the seat to move. [rows]
+    actions: NDArray[np.int16]  # legal actions, padded with -1. [rows, max_legal]
+    policy: Floats  # of the search. [rows, max_legal]
+    value: Floats  # of the search, for that seat. [rows]
+    score: Floats  # of that seat at the end. [rows]
+    margin: Floats  # of that seat at the end. [rows]
 
     def __len__(self) -> int:
         return len(self.states)
 
-    def __getitem__(self, rows: Any) -> Positions:
+    def __getitem__(self, rows: slice | NDArray[np.integer]) -> Positions:
         return Positions(*(getattr(self, f.name)[rows] for f in fields(self)))
 
     @staticmethod
     def joined(parts: list[Positions]) -> Positions:
-        """All rows of several, in order."""
+        """The rows of several parts as one, in order."""
         names = [f.name for f in fields(Positions)]
         return Positions(*(np.concatenate([getattr(p, n) for p in parts]) for n in names))
 
     def save(self, path: Path, game: Game) -> Listed:
-        """Write one shard of a replay folder; how a checkpoint lists it."""
-        arrays = {f.name: getattr(self, f.name) for f in fields(self)}
+        """Write one shard of a replay folder; return its entry for a checkpoint."""
+        arrays: Arrays = {f.name: getattr(self, f.name) for f in fields(self)}
         size = self.states.dtype.itemsize
         arrays["states"] = self.states.view(np.uint8).reshape(len(self), size)
         sha256 = write_tensors(path, arrays, {"fingerprint": game.fingerprint})
@@ -53,9 +53,9 @@ class Positions:
 
     @staticmethod
     def read(path: Path, game: Game, listed: Listed | None = None) -> Positions:
-        """The inverse of `save`. Nothing comes back that is not a position of this game.
+        """The inverse of `save`. Refuses anything but positions of this game.
 
-        listed: which file this has to be.
+        listed: the entry of a checkpoint that the file must agree with.
         """
         stored = read_stored(path)
         if stored.about.get("fingerprint") != game.fingerprint:
@@ -71,19 +71,21 @@ class Positions:
         return positions
 
 
-def _check_shapes(game: Game, arrays: dict[str, Array], path: Path) -> None:
-    """See that all arrays are there, of the type and as long as this game has them."""
+def _check_shapes(game: Game, arrays: Arrays, path: Path) -> None:
+    """See that all arrays are there, with the types and shapes of this game."""
     rows = len(arrays["seats"]) if arrays.get("seats", np.zeros(())).ndim == 1 else 0
     wide = (rows, game.max_legal)
     shapes = dict.fromkeys(TYPES, (rows,)) | {"actions": wide, "policy": wide}
     wanted = {name: (np.dtype(TYPES[name]), shape) for name, shape in shapes.items()}
     wanted["states"] = (np.dtype(np.uint8), (rows, game.state.itemsize))
     if rows == 0 or {name: (a.dtype, a.shape) for name, a in arrays.items()} != wanted:
-        raise RunError(f"{path} does not hold positions of {game.name}: its arrays are others")
+        raise RunError(
+            f"{path} does not hold positions of {game.name}: its arrays have other names or shapes"
+        )
 
 
 def check_states(game: Game, positions: Positions, path: Path) -> None:
-    """See that states from a file are positions in which the named seats are to move."""
+    """See that states from a file are positions in which these seats are to move."""
     try:
         check_positions(game, positions.states, path)
     except GameError as error:
@@ -102,27 +104,27 @@ def check_numbers(game: Game, positions: Positions, path: Path) -> None:
         "seats that the game does not have": _outside(positions.seats, 0, game.seats),
         "actions that the game does not have": _outside(positions.actions, -1, game.num_actions),
         "positions without a legal action": not legal.any(axis=1).all(),
-        "numbers that are not finite": not all(np.isfinite(each).all() for each in numbers),
+        "numbers that are not finite": not all(np.isfinite(column).all() for column in numbers),
         "policies that do not sum to 1": not (
-            np.abs(policy.sum(axis=1) - 1.0) < ROUNDING  # not finite is not near either
+            np.abs(policy.sum(axis=1) - 1.0) < ROUNDING  # false for NaN, too
         ).all(),
         "negative policies": (positions.policy < 0).any(),
         "policies of actions that are not legal": (positions.policy[~legal] != 0).any(),
     }
-    found = [problem for problem, there in problems.items() if there]
+    found = [problem for problem, present in problems.items() if present]
     if found:
         raise RunError(f"{path} holds {', '.join(found)}")
 
 
-def _outside(array: Array, low: int, end: int) -> bool:
+def _outside(array: NDArray[np.integer], low: int, end: int) -> bool:
     return bool(((array < low) | (array >= end)).any())
 
 
 class Replay:
-    """The newest positions, `room` of them at most, in whole shards."""
+    """The newest positions, in whole shards: only the oldest shard may go beyond `size`."""
 
-    def __init__(self, room: int) -> None:
-        self.room = room
+    def __init__(self, size: int) -> None:
+        self.size = size
         self.shards: list[Positions] = []
         self.listed: list[Listed] = []  # the files of these shards
         self._all: Positions | None = None
@@ -130,18 +132,18 @@ class Replay:
     def add(self, shard: Positions, listed: Listed) -> None:
         self.shards.append(shard)
         self.listed.append(listed)
-        while sum(map(len, self.shards[1:])) >= self.room:
+        while sum(map(len, self.shards[1:])) >= self.size:
             self.shards.pop(0)
             self.listed.pop(0)
         self._all = None
 
     def load(self, folder: RunFolder, listed: list[Listed], game: Game) -> dict[Path, RunError]:
-        """Take in the shards that a checkpoint lists; what is wrong with the others, by file."""
+        """Load the shards that a checkpoint lists; return what is wrong with others, by file."""
         problems = {}
-        for each in listed:
-            path = folder.shard(each.number)
+        for entry in listed:
+            path = folder.shard(entry.number)
             try:
-                self.add(Positions.read(path, game, each), each)
+                self.add(Positions.read(path, game, entry), entry)
             except RunError as error:
                 problems[path] = error
         return problems

@@ -1,10 +1,12 @@
-"""How a run looks: a line in the terminal, TensorBoard events, a picture of its curves."""
+"""Reports of a run: a line in the terminal, TensorBoard events, a picture of its curves."""
 
 from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
 from typing import Any
+
+from .metrics import Row
 
 CURVES: tuple[tuple[str, str | tuple[str, ...]], ...] = (
     ("Elo above the untrained player", ("elo", "elo_new")),
@@ -15,31 +17,31 @@ CURVES: tuple[tuple[str, str | tuple[str, ...]], ...] = (
 SPEEDS = ("games", "positions", "simulations")
 
 
-def line(row: dict[str, Any]) -> str:
+def line(row: Row) -> str:
     """An iteration in one line."""
-    told = [f"iteration {row['iteration']}"]
+    figures = [f"iteration {row['iteration']}"]
     speeds = {what: row[f"{what}_per_s"] for what in SPEEDS if f"{what}_per_s" in row}
-    told += [f"{speed:,.0f} {what}/s" for what, speed in speeds.items()]
+    figures += [f"{speed:,.0f} {what}/s" for what, speed in speeds.items()]
     losses = {name: row[name] for name in CURVES[2][1] if name in row and name != "loss_margin"}
-    told += [f"{name.removeprefix('loss_')} {loss:.3f}" for name, loss in losses.items()]
+    figures += [f"{name.removeprefix('loss_')} {loss:.3f}" for name, loss in losses.items()]
     for name, rate in row.items():
         if name.startswith("against_"):
-            told.append(f"{rate:.1%} {name.replace('_', ' ')}")
-    told.append(f"Elo {row['elo']:+.0f}")
-    return ", ".join(told)
+            figures.append(f"{rate:.1%} {name.replace('_', ' ')}")
+    figures.append(f"Elo {row['elo']:+.0f}")
+    return ", ".join(figures)
 
 
 class Board:
-    """TensorBoard events, where TensorBoard is installed."""
+    """TensorBoard events, if TensorBoard is installed."""
 
     def __init__(self, folder: Path) -> None:
-        self.writer: Any = None
+        self.writer: Any = None  # torch does not type its SummaryWriter
         if importlib.util.find_spec("tensorboard") is not None:
             from torch.utils.tensorboard import SummaryWriter
 
             self.writer = SummaryWriter(str(folder))  # type: ignore[no-untyped-call]
 
-    def add(self, row: dict[str, Any]) -> None:
+    def add(self, row: Row) -> None:
         if self.writer is not None:
             for name, value in row.items():
                 if name != "iteration":
@@ -47,8 +49,8 @@ class Board:
             self.writer.flush()
 
 
-def draw(rows: list[dict[str, Any]], path: Path) -> bool:
-    """The curves of a run as a picture; False where matplotlib is not installed."""
+def draw(rows: list[Row], path: Path) -> bool:
+    """Draw the curves of a run; False if matplotlib is not installed."""
     if importlib.util.find_spec("matplotlib") is None or not rows:
         return False
     import matplotlib
@@ -73,8 +75,8 @@ def draw(rows: list[dict[str, Any]], path: Path) -> bool:
     return True
 
 
-def _named(rows: list[dict[str, Any]], names: str | tuple[str, ...]) -> list[str]:
-    """The curves of a picture: those told, or all that begin so."""
+def _named(rows: list[Row], names: str | tuple[str, ...]) -> list[str]:
+    """The curves of a picture: these names, or all that begin with a prefix."""
     if isinstance(names, tuple):
         return list(names)
     return sorted({name for row in rows for name in row if name.startswith(names)})

@@ -70,6 +70,12 @@ GAME = Game(
         "published": {"early_stop": True, "recurring": "moving_index"},
         "first_edition": {"scoring": "animals"},
     },
+    tried=(
+        {"players": 3},
+        {"players": 4, "start": 3},
+        {"empty_plays": "forbid", "scoring": "animals", "tie": "points"},
+        {"early_stop": True, "recurring": "moving_index", "tie": "low_strength"},
+    ),
     shape=shape,
     start=start,
     turn=turn,

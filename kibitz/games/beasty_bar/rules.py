@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...game import CHANCE, OVER, OptionError, Options, record, rule
+from ...records import RecordType
 from .cards import (
     CHAMELEON,
     CROCODILE,
@@ -82,7 +83,7 @@ class BeastyBarOptions(Options):
             raise OptionError("tie=points is for scoring=animals: equal points decide nothing")
 
 
-def state(players: int) -> np.dtype[np.record]:
+def state(players: int) -> RecordType:
     return record(
         "beasty_bar",
         ("queue", np.int64),  # a line, from the gate

@@ -6,6 +6,7 @@ import numpy as np
 
 from ...chance import mix
 from ...game import layout, rule
+from ...records import RecordType
 from .cards import (
     ALPHABETICAL_TABLE,
     FULL_QUEUE,
@@ -25,7 +26,7 @@ from .rules import WAYS
 ODD = np.uint64(1)
 
 
-def view(players: int) -> np.dtype[np.record]:
+def view(players: int) -> RecordType:
     """Two seats see 988 numbers; with more there are more rows of the same kinds.
 
     A row of 17 is a place for a card: whether there is one; its owner, 1 for the seat that looks, 0

@@ -55,6 +55,11 @@ GAME = Game(
     version=1,
     options=DominionOptions(),
     presets={name: {"kingdom": name} for name in KINGDOMS},
+    tried=(
+        {"players": 3, "kingdom": "sleight_of_hand"},
+        {"kingdom": "deck_top", "auto_single": False, "auto_treasures": False, "first": "0"},
+        {"kingdom": "size_distortion", "auto_treasures": False, "auto_single_phase": False},
+    ),
     shape=shape,
     start=start,
     turn=turn,
@@ -75,4 +80,7 @@ GAME = Game(
     news=news,
     onlookers=True,
     players=STRATEGIES,
+    # A seat that skips its Action phase without being asked has no Action card; re-deals may give
+    # it one.
+    deduces=False,
 )

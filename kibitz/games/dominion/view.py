@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...game import OVER, layout, room, rule
+from ...records import RecordType
 from . import jobs
 from .cards import (
     ACTION,
@@ -81,7 +82,7 @@ GARDENS = BY_NAME["Gardens"]
 room_for_a_zone = room(np.int8, lambda game: SLOTS)
 
 
-def view(players: int) -> np.dtype[np.record]:
+def view(players: int) -> RecordType:
     """The same for any number of players."""
     return layout(("channels", (CHANNELS, PLACES)))
 

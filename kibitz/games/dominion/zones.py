@@ -14,6 +14,7 @@ import numpy as np
 
 from ...compiled import Function
 from ...game import record, rule
+from ...records import RecordType
 
 SLOTS = 17
 TOPS = 32  # room for known cards on a deck
@@ -37,7 +38,7 @@ PLAYS, BUYS_ONE, GAINS, DISCARDS, TRASHES = range(1, 6)
 PUTS_ON_DECK, REVEALS, SAYS, DECLINES, ENDS_PHASE = range(6, 11)
 
 
-def state(players: int) -> np.dtype[np.record]:
+def state(players: int) -> RecordType:
     return record(
         "dominion",
         # The piles, by slot

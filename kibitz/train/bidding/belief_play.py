@@ -1,10 +1,9 @@
-"""Self-play over beliefs: every decision is solved one step ahead, and the network learns the rest.
+"""Self-play over beliefs: every decision is solved one step ahead, and the network learns that.
 
-For games of climbing bids between two hidden hands. No hands are dealt: tables in lockstep carry
-how likely every hand is, each decision is solved with the network at what follows, and the network
-learns the solution: the policy, and what the table was worth to all hands. In the next iteration it
-stands one step further back from the ends of games, where everything is exact. Tables of several
-sizes teach one network.
+For games of rising bids between two hidden hands. No hands are dealt: tables in lockstep carry how
+likely every hand is. Each decision is solved with the network's values after it, and the network
+learns the solution: the policy, and the values of all hands. So with every iteration exact values
+spread one step further back from the ends of games. Tables of several sizes train one network.
 """
 
 from __future__ import annotations
@@ -14,203 +13,211 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from ...bidding.beliefs import BeliefConfig, BeliefNet
 from ...bidding.hands import Hands
-from ...bidding.lookahead import SELDOM, Lookahead, Public, joined
+from ...bidding.lookahead import NEGLIGIBLE, Lookahead, Public, joined
 from ...game import Game
 from ...games import load
-from ...players import Player, seat_network
-from ..folder import RunFolder
-from ..run import Stage, Training
+from ..folder import About, RunFolder
+from ..method import Stage, Training
 from ..seeds import derived
-from ..weights import Pupil
-from .rows import changed, together
+from ..weights import AveragingMethod
+from .rows import changed, concatenated
 
-TOGETHER = 1 << 24  # numbers of a policy that are solved at a time
-ENDED = 0.05  # self-play stops when fewer of its tables than this part go on
+TOGETHER = 1 << 24  # probabilities that are solved at a time
+ENDED = 0.05  # self-play stops when a smaller share of its tables continues
 
 
 @dataclass(frozen=True, kw_only=True)
 class BeliefPlay(Training):
-    """Solved decisions, taught to a network of beliefs."""
+    """A recipe for learning solved decisions with a belief network."""
 
     method: ClassVar[str] = "belief play"
     mode: ClassVar[str] = "sample"
 
     net: str = "beliefs"
-    others: tuple[dict[str, Any], ...] = ()
-    """Options of further tables that the network learns, beside those of the game."""
-    others_a_turn: int = 6
-    """How many of these each turn plays, drawn anew."""
-    turns: int = 4
-    """How often an iteration plays and learns."""
+    others: tuple[About, ...] = ()
+    """Options of further tables that the network learns, besides those of the game."""
+    others_per_round: int = 6
+    """Number of these tables that each round plays, drawn at random."""
+    rounds: int = 4
+    """Rounds of self-play and learning per iteration."""
     tables: tuple[int, int] = (1024, 1024)
-    """Tables of self-play a turn: of the game itself, and of each of the others."""
-    share: float = 0.3
-    """How much of what is learnt is about the game itself, where there are others."""
-    rounds: int = 16
-    """Rounds in which a decision is solved."""
-    step: tuple[float, float] = (0.5, 0.1)
-    """How far a round goes, at the start and at the end of the run."""
-    calm: tuple[float, float] = (0.1, 0.01)
-    """What an action may be worth less and still be almost as likely, at the start and the end."""
+    """Tables of self-play per round: of the game itself, and of each of the others."""
+    game_share: float = 0.3
+    """Share of the steps that learn the game itself, if there are other tables."""
+    solve_rounds: int = 16
+    """Rounds per solved decision, see `Lookahead.solve`."""
+    step_size: tuple[float, float] = (0.5, 0.1)
+    """Step size of these rounds, at the start and at the end of the run."""
+    magnet: tuple[float, float] = (0.1, 0.01)
+    """Strength of the magnet in these rounds, at the start and at the end of the run."""
     explore: float = 0.25
-    """Share of bids that are drawn blindly."""
-    survive: float = 0.4
-    """Least chance that a table goes on though a call is likely."""
+    """Share of bids that are drawn uniformly."""
+    min_survival: float = 0.4
+    """Lowest probability that a table continues, however likely a call is."""
     tilt: float = 0.7
-    """How far the beliefs at the start can be from the truth: networks are asked about any."""
-    lessons: int = 200
-    """Steps of the network a turn."""
+    """How far initial beliefs can be from the true odds: a lookahead asks about any beliefs."""
+    steps: int = 200
+    """Steps of the network per round."""
     batch: int = 512
-    """Decisions a step."""
-    policy_share: float = 0.1
-    """How much the error of the policy counts beside that of the worth."""
-    rate: float = 1e-3
-    """Highest learning rate; it falls to nothing at the end of the run."""
-    average: float = 0.99
-    """Share of the old weights in the moving average, a step."""
+    """Decisions per step."""
+    policy_weight: float = 0.1
+    """Weight of the policy's loss beside that of the values."""
+    learning_rate: float = 1e-3
+    """Highest learning rate; it falls to 0 at the end of the run."""
+    average_decay: float = 0.99
+    """Share of the old weights in the moving average, per step."""
 
-    def sizes(self, game: Game, device: str) -> list[Hands]:
-        """The tables that are learnt, those of the game first."""
-        others = (load(game.name, **{**self.options, **each}) for each in self.others)
-        return [Hands(each, device) for each in (game, *others)]
+    def all_hands(self, game: Game, device: str) -> list[Hands]:
+        """The hands of all tables to learn, those of the game first."""
+        others = (load(game.name, **{**self.options, **options}) for options in self.others)
+        return [Hands(table, device) for table in (game, *others)]
 
-    def network(self, game: Game, seed: int) -> nn.Module:
-        return self.fitting(self.sizes(game, "cpu"), seed)
+    def network(self, game: Game, seed: int) -> BeliefNet:
+        return self.network_for(self.all_hands(game, "cpu"), seed)
 
-    def fitting(self, sizes: list[Hands], seed: int) -> nn.Module:
+    def network_for(self, all_hands: list[Hands], seed: int) -> BeliefNet:
         """The network with room for all hands and actions of these tables."""
-        sets = sorted({len(odds) for hands in sizes for odds in hands.odds})
-        actions = max(hands.call for hands in sizes) + 1
-        made: nn.Module = BeliefNet(BeliefConfig(tuple(sets), actions, **self.config), seed)
-        return made
+        sets = sorted({len(odds) for hands in all_hands for odds in hands.odds})
+        actions = max(hands.call for hands in all_hands) + 1
+        return BeliefNet(BeliefConfig(tuple(sets), actions, **self.config), seed)
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> BeliefMethod:
         return BeliefMethod(self, game, device, seed)
 
 
 @dataclass
-class Lessons:
-    """Solved decisions at tables of one size with the same seat to move: n of them."""
+class SolvedDecisions:
+    """n solved decisions at tables of one size with the same seat to move."""
 
-    odds: tuple[Tensor, Tensor]  # of hands before the first bid: the mover's, the other's
-    mine: Tensor  # beliefs about the mover's hand, [n, hands], and the other's
-    theirs: Tensor
-    bids: Tensor  # that stand, as the network counts them. [n]
+    odds: tuple[Tensor, Tensor]  # of the mover's and the other's hands before the first bid
+    mine: Tensor  # beliefs about the mover's hand. [n, hands]
+    theirs: Tensor  # beliefs about the other's hand. [n, hands]
+    bids: Tensor  # the standing bids, as the network numbers them. [n]
     legal: Tensor  # bool [n, actions of the network]
     policy: Tensor  # [n, actions of the network, hands]
-    worth: Tensor  # to the mover's hands, [n, hands], and to the other's
-    other_worth: Tensor
+    values: Tensor  # of the mover's hands. [n, hands]
+    other_values: Tensor  # of the other's hands. [n, hands]
 
     def __len__(self) -> int:
         return len(self.bids)
 
 
-class BeliefMethod(Pupil):
-    """Self-play and learning in turns."""
+class BeliefMethod(AveragingMethod[BeliefNet]):
+    """Rounds of self-play and learning."""
 
     def __init__(self, recipe: BeliefPlay, game: Game, device: str, seed: int) -> None:
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
-        self.sizes = recipe.sizes(game, device)
-        super().__init__(recipe.fitting(self.sizes, seed), device, recipe.turns * recipe.lessons)
+        self.all_hands = recipe.all_hands(game, device)
+        self.steps = recipe.rounds * recipe.steps
+        super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        luck = derived(self.seed, self.recipe.method, iteration)
-        self.random = torch.Generator(self.device).manual_seed(luck)
-        done = (iteration - 1) / max(recipe.iterations - 1, 1)
-        self.pace = tuple(a ** (1 - done) * b**done for a, b in (recipe.step, recipe.calm))
+        self._begin(iteration)
         losses = torch.zeros(2, device=self.device)
         decisions, seconds = 0, [0.0, 0.0]
-        for turn in range(recipe.turns):
-            stage("self-play, turn", turn + 1, recipe.turns)
+        for number in range(1, recipe.rounds + 1):
+            stage("self-play, round", number, recipe.rounds)
             began = time.monotonic()
-            lessons = [
-                self.play(self.sizes[number], recipe.tables[number > 0])
-                for number in (0, *self._others())
+            solved = [
+                self.play(self.all_hands[table], recipe.tables[table > 0])
+                for table in (0, *self._others())
             ]
             seconds[0] += time.monotonic() - began
-            stage("learning, turn", turn + 1, recipe.turns)
-            for _ in range(recipe.lessons):
-                losses += self.learn(self._drawn(lessons)) / (recipe.lessons * recipe.turns)
-            decisions += sum(len(part) for size in lessons for part in size)
+            stage("learning, round", number, recipe.rounds)
+            for _ in range(recipe.steps):
+                losses += self.learn(self._sample(solved)) / self.steps
+            decisions += sum(len(part) for parts in solved for part in parts)
             seconds[1] += time.monotonic() - began
-        policy, worth = losses.tolist()
+        policy, value = losses.tolist()
         return {
             "positions": float(decisions),
             "positions_per_s": decisions / seconds[0],
-            "steps_per_s": recipe.lessons * recipe.turns / (seconds[1] - seconds[0]),
+            "steps_per_s": self.steps / (seconds[1] - seconds[0]),
             "loss_policy": policy,
-            "loss_value": worth,
+            "loss_value": value,
         }
+
+    def _begin(self, iteration: int) -> None:
+        """Set the random numbers and the settings of lookaheads for an iteration."""
+        recipe, seed = self.recipe, derived(self.seed, self.recipe.method, iteration)
+        self.random = torch.Generator(self.device).manual_seed(seed)
+        done = (iteration - 1) / max(recipe.iterations - 1, 1)
+        self.step_size, self.magnet = (
+            start ** (1 - done) * end**done for start, end in (recipe.step_size, recipe.magnet)
+        )
 
     # self-play
 
-    def play(self, hands: Hands, size: int) -> list[Lessons]:
-        """All decisions at so many tables, those of either seat together."""
+    def play(self, hands: Hands, size: int) -> list[SolvedDecisions]:
+        """All decisions at `size` tables, grouped by seat."""
         look = self.lookahead(hands)
         public = self.tilted(look.opening(size), hands)
-        found: list[list[Lessons]] = [[], []]
+        found: list[list[SolvedDecisions]] = [[], []]
         while len(public.standing) > ENDED * size:
-            going_on = []
-            for some in self._portions(public, hands):
-                lesson, after = self.decide(look, some)
-                found[public.mover].append(lesson)
-                going_on.append(after)
-            public = joined(going_on)
-        return [together(each) for each in found if each]
+            continuing = []
+            for part in self._portions(public, hands):
+                decisions, after = self.decide(look, part)
+                found[public.mover].append(decisions)
+                continuing.append(after)
+            public = joined(continuing)
+        return [concatenated(parts) for parts in found if parts]
 
     def _others(self) -> list[int]:
-        """Which of the other tables this turn plays."""
-        order = torch.randperm(len(self.sizes) - 1, generator=self.random, device=self.device)
-        return (1 + order[: self.recipe.others_a_turn]).tolist()
+        """The numbers of the other tables that this round plays."""
+        others = len(self.all_hands) - 1
+        order = torch.randperm(others, generator=self.random, device=self.device)
+        return (1 + order[: self.recipe.others_per_round]).tolist()
 
     def lookahead(self, hands: Hands) -> Lookahead:
-        kind = torch.float32 if self.device == "cpu" else torch.float16
-        return Lookahead(hands, copy.deepcopy(self.average).to(kind))
+        dtype = torch.float32 if self.device == "cpu" else torch.float16
+        return Lookahead(hands, copy.deepcopy(self.average).to(dtype))
 
     def tilted(self, public: Public, hands: Hands) -> Public:
-        """Beliefs as if some dice had become likelier, at all tables but each eighth."""
+        """Beliefs in which random faces are likelier, except at every eighth table."""
         size = len(public.standing)
         strength = self.recipe.tilt * self._uniform(size, 1)
         strength[::8] = 0.0
         beliefs = []
         for belief, privs in zip(public.beliefs, hands.privs, strict=True):
-            taste = torch.randn(size, privs.shape[1], generator=self.random, device=self.device)
-            beliefs.append((belief.log() + strength * (taste @ privs.T)).softmax(1))
+            bias = torch.randn(size, privs.shape[1], generator=self.random, device=self.device)
+            beliefs.append((belief.log() + strength * (bias @ privs.T)).softmax(1))
         return Public(public.mover, public.standing, beliefs)
 
     def _portions(self, public: Public, hands: Hands) -> Iterator[Public]:
-        """Tables with like bids together, so that no time goes to bids that none can make."""
+        """Parts of the tables by standing bid: bids illegal in a whole part cost nothing."""
         order = public.standing.argsort(stable=True)
-        one = (len(hands.bids) + 1) * public.beliefs[public.mover].shape[1]
-        for rows in torch.split(order, max(TOGETHER // one, 1)):
+        table_size = (len(hands.bids) + 1) * public.beliefs[public.mover].shape[1]
+        for rows in torch.split(order, max(TOGETHER // table_size, 1)):
             yield public.part(rows)
 
-    def decide(self, look: Lookahead, public: Public) -> tuple[Lessons, Public]:
-        """Solve, and play on: what is to be learnt, and the tables that go on."""
-        solved = look.solve(public, self.recipe.rounds, *self.pace)
+    def decide(self, look: Lookahead, public: Public) -> tuple[SolvedDecisions, Public]:
+        """Solve the decisions and play: return what to learn, and the tables that continue."""
+        solved = look.solve(public, self.recipe.solve_rounds, self.step_size, self.magnet)
         mine, theirs = public.roles
         odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
         legal, policy = look.spread(look.legal(public), solved.policy.half())
-        lesson = Lessons(odds, mine, theirs, look.bids(public), legal, policy, *solved.worth)
-        return lesson, self._goes_on(look, public, solved.policy)
+        decisions = SolvedDecisions(
+            odds, mine, theirs, look.bids(public), legal, policy, *solved.values
+        )
+        return decisions, self._continuing(look, public, solved.policy)
 
-    def _goes_on(self, look: Lookahead, public: Public, policy: Tensor) -> Public:
-        """The tables after a bid of this policy, or a blind one; without those that end here."""
+    def _continuing(self, look: Lookahead, public: Public, policy: Tensor) -> Public:
+        """The tables after a bid by this policy or a uniform one; without those that end here."""
         bids = look.legal(public)[:, :-1]
         odds = (policy * public.roles[0][:, None]).sum(2)
-        blind = bids / bids.sum(1, keepdim=True).clamp(min=1)
-        likely = odds[:, :-1] / odds[:, :-1].sum(1, keepdim=True).clamp(min=SELDOM)
-        tried = torch.lerp(likely, blind, self.recipe.explore)
-        goes_on = (1 - odds[:, -1]).clamp(min=self.recipe.survive) * bids.any(1)
-        rows = (self._uniform(len(odds)) < goes_on).nonzero().squeeze(1)
+        uniform = bids / bids.sum(1, keepdim=True).clamp(min=1)
+        likely = odds[:, :-1] / odds[:, :-1].sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+        tried = torch.lerp(likely, uniform, self.recipe.explore)
+        survival = (1 - odds[:, -1]).clamp(min=self.recipe.min_survival) * bids.any(1)
+        rows = (self._uniform(len(odds)) < survival).nonzero().squeeze(1)
         if not len(rows):
             return public.part(rows)
         rungs = torch.multinomial(tried[rows], 1, generator=self.random).squeeze(1)
@@ -221,32 +228,33 @@ class BeliefMethod(Pupil):
 
     # the network
 
-    def _drawn(self, lessons: list[list[Lessons]]) -> Lessons:
-        """Some decisions at tables of one size; those of the game itself come most often."""
-        luck, others = float(self._uniform(1)), len(lessons) - 1
-        share = self.recipe.share if others else 1.0
-        size = 0 if luck < share else 1 + int((luck - share) / (1 - share) * others)
-        parts = lessons[min(size, others)]
-        luck = float(self._uniform(1)) * sum(map(len, parts))
-        part = parts[0] if luck < len(parts[0]) else parts[-1]
+    def _sample(self, solved: list[list[SolvedDecisions]]) -> SolvedDecisions:
+        """A batch of decisions at tables of one size; those of the game have their own share.
+
+        solved: by table and seat, those of the game first.
+        """
+        uniform, others = float(self._uniform(1)), len(solved) - 1
+        share = self.recipe.game_share if others else 1.0
+        table = 0 if uniform < share else 1 + int((uniform - share) / (1 - share) * others)
+        parts = solved[min(table, others)]
+        decision = float(self._uniform(1)) * sum(map(len, parts))
+        part = parts[0] if decision < len(parts[0]) else parts[-1]
         rows = (len(part) * self._uniform(self.recipe.batch)).long()
         return changed(part, itemgetter(rows))
 
-    def learn(self, lesson: Lessons) -> Tensor:
-        """One step; the errors of policy and worth before it."""
-        logits, worth, other = self.net(lesson.mine, lesson.theirs, lesson.bids)
-        # Hands that nobody believes in still need to know what they are worth and what to do.
+    def learn(self, batch: SolvedDecisions) -> Tensor:
+        """One step; return the losses of policy and values before it."""
+        recipe = self.recipe
+        logits, values, other_values = self.net(batch.mine, batch.theirs, batch.bids)
+        # Hands that are believed impossible need values and a policy, too.
         weight, other_weight = (
             (belief + odds) / 2
-            for belief, odds in zip((lesson.mine, lesson.theirs), lesson.odds, strict=True)
+            for belief, odds in zip((batch.mine, batch.theirs), batch.odds, strict=True)
         )
-        logits = logits.masked_fill(~lesson.legal[:, :, None], -1e9)
-        policy = -(weight * (lesson.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
-        wrong = (weight * (worth - lesson.worth).square()).sum(1).mean()
-        wrong = wrong + (other_weight * (other - lesson.other_worth).square()).sum(1).mean()
-        rate = self.recipe.rate * self.falling(self.recipe.iterations)
-        self.improve(self.recipe.policy_share * policy + wrong, rate, self.recipe.average)
-        return torch.stack((policy, wrong)).detach()
-
-    def player(self, net: nn.Module, name: str) -> Player:
-        return seat_network(self.game, net, self.device, self.recipe.mode, name)
+        logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
+        policy = -(weight * (batch.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
+        value = (weight * (values - batch.values).square()).sum(1).mean()
+        value = value + (other_weight * (other_values - batch.other_values).square()).sum(1).mean()
+        learning_rate = recipe.learning_rate * self.cosine(recipe.iterations)
+        self.improve(recipe.policy_weight * policy + value, learning_rate, recipe.average_decay)
+        return torch.stack((policy, value)).detach()

@@ -1,32 +1,33 @@
-"""Records of tensors that have a row for each of the same things."""
+"""Records of tensors with the same number of rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
-Rows = TypeVar("Rows")  # a dataclass; what is no tensor in it goes for all rows
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Rows = TypeVar("Rows", bound="DataclassInstance")
+"""A dataclass. Fields that are not tensors hold for all rows."""
 
 
 def changed(rows: Rows, change: Callable[[Tensor], Tensor]) -> Rows:
-    """The same record with all its tensors changed in some way."""
-    told: Any = rows
-    made: Rows = replace(told, **{name: change(each) for name, each in _tensors(rows).items()})
-    return made
+    """The same record with `change` applied to all its tensors."""
+    return replace(rows, **{name: change(column) for name, column in _tensors(rows).items()})
 
 
-def together(parts: list[Rows]) -> Rows:
+def concatenated(parts: list[Rows]) -> Rows:
     """The rows of several records as one."""
-    first: Any = parts[0]
+    first = parts[0]
     columns = {name: [getattr(part, name) for part in parts] for name in _tensors(first)}
-    made: Rows = replace(first, **{name: torch.cat(each) for name, each in columns.items()})
-    return made
+    return replace(first, **{name: torch.cat(column) for name, column in columns.items()})
 
 
-def _tensors(rows: Any) -> dict[str, Tensor]:
+def _tensors(rows: DataclassInstance) -> dict[str, Tensor]:
     named = ((field.name, getattr(rows, field.name)) for field in fields(rows))
     return {name: value for name, value in named if isinstance(value, Tensor)}

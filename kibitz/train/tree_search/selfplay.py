@@ -1,11 +1,12 @@
-"""Self-play: many games in lockstep, every move searched, every decision kept."""
+"""Self-play: many games in lockstep. Every move is searched, every decision is kept."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...batch import Batch
 from ...chance import streams
@@ -18,8 +19,8 @@ from ..replay import Positions
 class SelfPlay:
     """Plays whole games of a searching player against itself.
 
-    With PUCT at the root the first `opening` moves of a game are drawn from the visits, so that
-    games differ; Gumbel search has its own noise.
+    With PUCT at the root, the first `opening` moves of a game are sampled by visits, so that games
+    differ; Gumbel search has its own noise.
     """
 
     def __init__(
@@ -38,7 +39,7 @@ class SelfPlay:
     def play(
         self, seed: int, iteration: int, progress: Callable[[int], None] | None = None
     ) -> Positions:
-        """The decisions of one batch of games; the same seed and iteration play the same."""
+        """The decisions of one batch of games; they follow from seed and iteration."""
         tables = streams(seed, "table", self.games, iteration * self.games)
         trees = streams(seed, "search", self.games, iteration * self.games)
         batch = Batch.of(
@@ -46,7 +47,8 @@ class SelfPlay:
         )
         trees = batch.device.put(trees)
         batch.start()
-        roots, parts, lanes = None, [], []
+        roots: NDArray[np.void] | None = None
+        parts, lanes = [], []
         while True:
             batch.settle()
             turns = batch.device.get(batch.turns())
@@ -54,7 +56,7 @@ class SelfPlay:
             if not live.any():
                 break
             states = batch.host()
-            # A table that is done is searched on at its last decision, and the result thrown away.
+            # Finished tables are searched at their last decision; the result is not used.
             if roots is None:
                 roots = states.copy()
             roots[live] = states[live]
@@ -67,32 +69,40 @@ class SelfPlay:
                 progress(len(parts))
         return _ended(parts, np.concatenate(lanes), batch)
 
-    def _chosen(self, found: Found, trees: Any, batch: Batch, move: int) -> Any:
+    def _chosen(
+        self, found: Found, trees: NDArray[np.void], batch: Batch, move: int
+    ) -> NDArray[np.integer]:
+        chosen: NDArray[np.integer] = found.best
         if move > self.opening:
-            return found.best
+            return chosen
         uniform = batch.device.empty((self.games, 1), np.float64)
         batch.run(uniforms_all, trees, uniform)
         drawn = batch.device.get(uniform)[:, 0]
-        return sampled(found, 1.0, lambda n: drawn)
+        chosen = sampled(found, 1.0, lambda n: drawn)
+        return chosen
 
 
-def _decisions(found: Found, roots: Any, turns: Any, live: Any) -> Positions:
+def _decisions(
+    found: Found, roots: NDArray[np.void], turns: NDArray[np.integer], live: NDArray[np.bool_]
+) -> Positions:
+    """The decisions at live tables; score and margin are still unknown."""
     legal = np.arange(found.actions.shape[1]) < found.counts[:, None]
-    nothing = np.zeros(int(live.sum()), np.float32)
+    unknown = np.zeros(int(live.sum()), np.float32)
     return Positions(
         states=roots[live],
         seats=turns[live].astype(np.int8),
         actions=np.where(legal, found.actions, -1)[live].astype(np.int16),
         policy=np.where(legal, found.policy, 0.0)[live].astype(np.float32),
         value=found.value[live].astype(np.float32),
-        score=nothing,
-        margin=nothing,
+        score=unknown,
+        margin=unknown,
     )
 
 
-def _ended(parts: list[Positions], lanes: Any, batch: Batch) -> Positions:
-    """All decisions, with how their games ended."""
-    every = Positions.joined(parts)
+def _ended(parts: list[Positions], lanes: NDArray[np.integer], batch: Batch) -> Positions:
+    """All decisions, with the scores and margins of their games."""
+    positions = Positions.joined(parts)
     scores, margins = (batch.device.get(x) for x in (batch.scores(), batch.margins()))
-    every.score, every.margin = scores[lanes, every.seats], margins[lanes, every.seats]
-    return every
+    positions.score = scores[lanes, positions.seats]
+    positions.margin = margins[lanes, positions.seats]
+    return positions

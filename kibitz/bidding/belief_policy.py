@@ -1,0 +1,60 @@
+"""A belief network at a table: from views to the probability of each action."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor, float16, float32
+
+from ..game import Game, GameError
+from .belief_tracker import BeliefTracker
+from .beliefs import BeliefNet
+from .hands import Hands
+from .lookahead import Lookahead, Public
+
+STEP_SIZE, MAGNET = 0.1, 0.01  # see `Lookahead.solve`
+
+
+class BeliefPolicy:
+    """Plays tables of one size.
+
+    rounds: improve the network's policy at each decision by so many rounds of looking ahead, or by
+    as many as fit into `seconds`. With 0 rounds the network's policy is played unchanged.
+    """
+
+    def __init__(
+        self, game: Game, net: BeliefNet, device: str, rounds: int, seconds: float | None
+    ) -> None:
+        self.hands = hands = Hands(game, device)
+        sizes = [len(odds) for odds in hands.odds]
+        if not net.knows(sizes, hands.call):
+            raise GameError(f"this network was not made for {sizes[0]} against {sizes[1]} hands")
+        look = Lookahead(hands, net.to(device, float32 if device == "cpu" else float16).eval())
+
+        def solved(public: Public) -> Tensor:
+            return look.solve(public, rounds, STEP_SIZE, MAGNET, seconds).policy
+
+        together = (1 if rounds else 16) if device == "cpu" else (64 if rounds else 512)
+        self.tracker = BeliefTracker(look, solved if rounds else look.prior, together)
+        self.hand_size = game.view["priv"].shape[0]
+        self.numbers = {
+            (seat, priv.tobytes()): number
+            for seat in range(2)
+            for number, priv in enumerate(hands.privs[seat].cpu().numpy())
+        }
+        self.places = np.zeros(game.num_actions, np.int64)
+        self.places[[*hands.bids, hands.call]] = np.arange(len(hands.bids) + 1)
+
+    def odds(
+        self,
+        views: NDArray[np.float32],
+        seats: NDArray[np.integer],
+        actions: NDArray[np.integer],
+    ) -> NDArray[np.float64]:
+        """How likely actions are [n, actions], with the hands in these views [n, view_size]."""
+        privs, pub = views[:, : self.hand_size], views[:, self.hand_size :]
+        bid = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
+        histories = [tuple(np.flatnonzero(row).tolist()) for row in bid]
+        held = zip(seats.tolist(), privs, strict=True)
+        mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in held])
+        return np.take_along_axis(self.tracker.odds(histories, mine), self.places[actions], 1)

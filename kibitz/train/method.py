@@ -1,0 +1,90 @@
+"""Ways to learn, and the recipes that set them up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
+
+from torch import nn
+
+from ..game import DEFAULT_VIEW, Game, GameError
+from ..nets import Net, all_kinds
+from .folder import Arrays, RunFolder
+from .replay import Replay
+
+Stage = Callable[[str, int, int], None]
+"""Called with the present activity, how much of it is done, and the total (0 if unknown)."""
+
+
+class Method(Protocol):
+    """A way to learn: improves a network, one iteration at a time."""
+
+    @property
+    def average(self) -> Net:
+        """The network that would play now."""
+
+    @property
+    def replay(self) -> Replay | None:
+        """The positions it learns from, if it keeps any beyond an iteration."""
+
+    def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
+        """Learn; return the figures of this iteration."""
+
+    def accept(self, best: nn.Module) -> None:
+        """A network has passed the gate: if self-play uses the best one, use this from now on."""
+
+    def arrays(self) -> Arrays:
+        """Everything that a resumed run needs besides the best network, by name."""
+
+    def restore(self, arrays: Arrays, iteration: int) -> None:
+        """Continue after this iteration, from its `arrays`. The replay stays as it is."""
+
+    def refill(self, iteration: int, positions: int, first: int, stage: Stage) -> int:
+        """Empty the replay and play until it holds so many positions, or is full.
+
+        first: the number of the first shard; returns the number of shards.
+        """
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """The base of all recipes: the game, the network, and how strength is measured."""
+
+    method: ClassVar[str]
+    """The name of the method in a run's folder."""
+    mode: ClassVar[str] = "argmax"
+    """How its players choose, see `NetPlayer`."""
+
+    game: str
+    options: dict[str, Any] = field(default_factory=dict)
+    view: str = DEFAULT_VIEW
+    """The view of the game that the network reads."""
+    net: str
+    """Kind of network, see `nets.kinds`."""
+    config: dict[str, Any] = field(default_factory=dict)
+    """Its configuration, where it differs from the default."""
+    iterations: int = 100
+    gate_every: int = 5
+    """Iterations between matches at the gate."""
+    gate_games: int = 400
+    gate_rate: float = 0.5
+    """A new player passes with at least this even rate against the best so far."""
+    rivals: int = 2
+    """Earlier league members that it meets at the gate besides the best, to be rated."""
+    baselines: tuple[str, ...] = ("random",)
+    """Players to measure strength against at the gate."""
+
+    def with_opponents(self, players: Sequence[str]) -> Training:
+        """The same recipe with more players to beat, if its method learns from opponents."""
+        raise GameError(f"{self.method} learns from itself and takes no opponents")
+
+    def network(self, game: Game, seed: int) -> Net:
+        """The network, untrained."""
+        kind = all_kinds()[self.net]
+        net: Net = kind.net(kind.config(**self.config), seed)
+        return net
+
+    def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> Method:
+        """The method at its beginning."""
+        raise NotImplementedError

@@ -1,0 +1,262 @@
+"""Decisions solved from public beliefs, and the players and the training that use them."""
+
+import copy
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from kibitz.arena.exploitability import exploit
+from kibitz.arena.match import match
+from kibitz.bidding.belief_tracker import BeliefTracker
+from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.hands import Hands
+from kibitz.bidding.lookahead import Lookahead, Public, updated
+from kibitz.game import GameError
+from kibitz.games import load
+from kibitz.nets import load_net, save_net
+from kibitz.players import player
+from kibitz.recipes import recipe
+from kibitz.train.bidding.belief_play import BeliefPlay
+from kibitz.train.run import Run
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+CONFIG = BeliefConfig(sets=(6, 21), actions=25, width=32, depth=1, rank=4)
+
+
+@pytest.fixture(scope="module")
+def net():
+    return BeliefNet(CONFIG, seed=3).eval()
+
+
+def lookahead(net, dice):
+    return Lookahead(Hands(load("liars_dice", dice=dice), "cpu"), net)
+
+
+def random_public(look, standing, seed=0):
+    """Tables with random beliefs."""
+    random = torch.Generator().manual_seed(seed)
+    beliefs = [
+        torch.rand(len(standing), len(odds), generator=random).softmax(1)
+        for odds in look.hands.odds
+    ]
+    return Public(0, torch.tensor(standing), beliefs)
+
+
+# Hands ------------------------------------------------------------------------------------------
+
+
+def test_equal_hands_of_other_seats_and_tables_have_the_same_number():
+    counts = {}
+    for dice in itertools.product((1, 2), repeat=2):
+        hands = Hands(load("liars_dice", dice=dice), "cpu")
+        for seat in range(2):
+            unary = hands.privs[seat][:, :-2].reshape(len(hands.privs[seat]), 6, -1)
+            found = unary.sum(2)
+            assert torch.equal(counts.setdefault(dice[seat], found), found)
+
+
+def test_gains_are_what_the_rules_say():
+    game = load("liars_dice", dice=(2, 1))
+    hands = Hands(game, "cpu")
+    random = np.random.default_rng(1)
+    for _ in range(50):
+        mine, theirs = random.integers(21), random.integers(6)
+        rung = random.integers(len(hands.bids))
+        s = game.copy(hands.bidding.deal[mine, theirs])
+        game.play(s, hands.bids[rung])
+        game.play(s, hands.call)
+        assert hands.gains[rung, mine, theirs] == game.scores(s)[0]
+
+
+# The network ------------------------------------------------------------------------------------
+
+
+def test_the_values_of_a_table_sum_to_zero(net):
+    look = lookahead(net, (1, 2))
+    public = random_public(look, [-1, 3, 7])
+    logits, mine, theirs = net(*public.roles, look.bids(public))
+    total = (mine * public.roles[0]).sum(1) + (theirs * public.roles[1]).sum(1)
+    assert logits.shape == (3, 25, 6)
+    assert total.abs().max() < 1e-5
+
+
+def test_a_network_comes_back_from_a_file_even_in_half_precision(net, tmp_path):
+    save_net(tmp_path / "net.safetensors", copy.deepcopy(net).half(), {"game": {}})
+    again, _ = load_net(tmp_path / "net.safetensors")
+    assert isinstance(again, BeliefNet)
+    assert again.config == CONFIG
+    assert torch.equal(again.holding, net.holding.half())
+
+
+# Looking ahead ----------------------------------------------------------------------------------
+
+
+def test_after_the_highest_bid_all_hands_call_and_values_are_exact(net):
+    look = lookahead(net, (2, 1))
+    top = len(look.hands.bids) - 1
+    public = random_public(look, [top, top])
+    solved = look.solve(public, 3, 0.5, 0.05)
+    assert torch.equal(solved.policy[:, -1], torch.ones(2, 21))
+    mine, theirs = public.roles
+    gains = look.hands.gains[top]
+    assert torch.allclose(solved.values[0], -(theirs @ gains.T), atol=1e-6)
+    assert torch.allclose(solved.values[1], mine @ gains, atol=1e-6)
+
+
+def test_the_values_of_a_solution_sum_to_zero(net):
+    look = lookahead(net, (2, 2))
+    public = random_public(look, [-1, 0, 5, 20])
+    solved = look.solve(public, 4, 0.5, 0.05)
+    mine, theirs = public.roles
+    total = (mine * solved.values[0]).sum(1) + (theirs * solved.values[1]).sum(1)
+    assert total.abs().max() < 1e-4
+    assert torch.allclose(solved.policy.sum(1), torch.ones(4, 21), atol=1e-5)
+    assert (solved.policy * ~look.legal(public)[:, :, None]).abs().max() == 0
+
+
+def test_hands_move_towards_higher_values(net):
+    """Without a magnet the policy is the network's own, times exponentials of the values."""
+    look = lookahead(net, (1, 1))
+    public = random_public(look, [4])
+    step_size, before = 0.25, look.prior(public)
+    unchanged = look.solve(public, 0, step_size, 0.0)
+    assert torch.allclose(unchanged.policy, before, atol=1e-6)
+    mine, theirs = public.roles
+    values = torch.full((1, 13, 6), -torch.inf)
+    values[:, -1] = -(look.hands.gains[4] @ theirs[0])
+    for rung in range(5, 12):
+        belief = updated(mine, before[:, rung])
+        x = net.trunk(net.embed(0, theirs) + net.embed(1, belief), torch.tensor([rung]))
+        values[:, rung] = net.hand_values(x, theirs, belief)[1].detach()
+    wanted = (before.log() + step_size * values).softmax(1)
+    assert torch.allclose(look.solve(public, 1, step_size, 0.0).policy, wanted, atol=1e-4)
+
+
+def test_time_ends_the_rounds(net):
+    look = lookahead(net, (1, 1))
+    public = random_public(look, [-1])
+    hurried = look.solve(public, 10**9, 0.5, 0.01, seconds=0.02)
+    assert torch.allclose(hurried.policy.sum(1), torch.ones(1, 6), atol=1e-5)
+
+
+# Beliefs and players ----------------------------------------------------------------------------
+
+
+def test_beliefs_follow_from_what_each_hand_would_have_bid(net):
+    look = lookahead(net, (1, 2))
+    tracker = BeliefTracker(look, look.prior, rows=4)
+    bids = (2, 5, 9)
+    public = look.opening()
+    for rung in bids:
+        policy = look.prior(public)
+        public = public.after(torch.tensor([rung]), policy[:, rung])
+    odds = tracker.odds([bids], np.array([13]))
+    assert public.mover == 1
+    assert np.allclose(odds[0], look.prior(public)[0, :, 13], atol=1e-5)
+
+
+def test_only_the_present_decision_is_solved(net):
+    look, asked = lookahead(net, (1, 2)), []
+
+    def decide(public):
+        asked.append(public.standing.tolist())
+        return look.prior(public)
+
+    BeliefTracker(look, decide, rows=1).odds([(2, 5, 9)], np.array([13]))
+    assert asked == [[9]]
+
+
+def test_an_answer_does_not_depend_on_what_else_was_asked(net):
+    look = lookahead(net, (1, 1))
+    histories = [(), (3,), (3, 4), (0, 1, 2), (5, 11)]
+    hands = np.array([0, 1, 2, 3, 4])
+    together = BeliefTracker(look, look.prior, rows=4).odds(histories, hands)
+    for k, history in enumerate(histories):
+        alone = BeliefTracker(look, look.prior, rows=4).odds([history], hands[k : k + 1])
+        assert np.array_equal(alone[0], together[k])
+
+
+@pytest.fixture(scope="module")
+def saved(net, tmp_path_factory):
+    path = tmp_path_factory.mktemp("nets") / "beliefs.safetensors"
+    save_net(path, net, {"game": load("liars_dice", dice=(2, 2)).describe()})
+    return path
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["net:{}", "net:{},mode=sample", "net:{},rounds=2", "net:{},seconds=0.01"],
+)
+@pytest.mark.parametrize("dice", [(1, 1), (2, 1), (2, 2)])
+def test_one_network_plays_tables_of_several_sizes(saved, text, dice):
+    game = load("liars_dice", dice=dice)
+    assert match(game, text.format(saved), "honest", games=8, seed=0).games == 8
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "why"),
+    [
+        ("net:{}", {"dice": (3, 1)}, "was not made for 56 against 6 hands"),
+        ("net:{}", {"dice": (1, 1), "variant": "normal"}, "was trained for variant joker"),
+        ("net:{}", {"dice": (1, 1), "opening_call": True}, "can end before the first bid"),
+        ("net:{},sims=4", {"dice": (1, 1)}, "cannot guide a tree search"),
+        ("net:{},rounds=x", {"dice": (1, 1)}, "rounds is a whole number"),
+        ("net:{},rounds=-1", {"dice": (1, 1)}, "rounds is a whole number"),
+        ("net:{},seconds=-1", {"dice": (1, 1)}, "seconds is a number, finite and above 0"),
+    ],
+)
+def test_a_belief_network_refuses_what_it_cannot_do_in_a_sentence(saved, text, options, why):
+    with pytest.raises(GameError, match=why):
+        player(text.format(saved), load("liars_dice", **options))
+
+
+# Training ---------------------------------------------------------------------------------------
+
+SMALL = BeliefPlay(
+    game="liars_dice",
+    options={"dice": (1, 1), "sides": 3},
+    magnet=(0.1, 0.03),
+    config={"width": 64, "depth": 2, "rank": 8},
+    solve_rounds=8,
+    tables=(128, 64),
+    rounds=2,
+    steps=60,
+    batch=128,
+    iterations=6,
+    gate_every=3,
+    gate_games=200,
+)
+
+
+def exploited(run):
+    trained = run.player(run.method.average, "trained")
+    return exploit(run.game, trained).response.exploitability
+
+
+def test_a_belief_network_learns(tmp_path):
+    run = Run(SMALL, tmp_path, seed=1)
+    before, _ = exploited(run), run.train()
+    assert before > 0.4
+    assert exploited(run) < 0.1
+
+
+@pytest.mark.parametrize("dice", [(5, 5), (1, 4), (3, 2)])
+def test_the_champion_sits_down_at_every_round_of_a_match(dice):
+    game = load("liars_dice", dice=dice)
+    assert match(game, "champion", "honest", games=200, seed=0).win_rate > 0.45
+    assert match(game, "think:rounds=2", "random", games=4, seed=0).games == 4
+
+
+@pytest.mark.parametrize("dice", [(3, 2), (5, 5)])  # the first round of the second has its own
+def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last(dice):
+    game = load("liars_dice", dice=dice, die_loss="loser")
+    assert match(game, "champion", "random", games=20, seed=0).win_rate > 0.8
+
+
+def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
+    large = recipe("liars_dice", "large")
+    pairs = {tuple(options["dice"]) for options in (large.options, *large.others)}
+    assert pairs == set(itertools.product(range(1, 6), repeat=2))

@@ -1,0 +1,84 @@
+"""Play the matches on the champions' cards again, and compare.
+
+    python tests/support/cards.py [CARD ...] [--processes N]
+
+A rate agrees if it is within 3.3 standard errors of the two measurements together. Rows against the
+published networks need their folder in KIBITZ_MODELS.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import torch
+
+import kibitz
+from kibitz.arena.match import Z95
+from kibitz.players.champions import CHAMPIONS
+
+Row = dict[str, object]
+SEED = 7  # where a row names none
+ROUNDS = ", matches from five dice each down (die_loss=loser)"
+
+
+def published(dice: list[int], mode: str) -> str:
+    """The text of a published network for so many dice."""
+    folder = Path(os.environ["KIBITZ_MODELS"]) / "liars_dice"
+    file = next(folder.glob(f"*{dice[0]}{dice[1]}_joker*.onnx"))
+    return f"net:{file},mode={mode}"
+
+
+def played(game: str, row: Row) -> tuple[float, float]:
+    """Win rate and standard error of a row's match, played anew."""
+    torch.set_num_threads(1)
+    against, options = str(row["against"]), {}
+    if "dice" in row:
+        options["dice"] = tuple(row["dice"])
+    if against.startswith("published"):
+        against = published(list(row["dice"]), against.rpartition(" ")[2])
+    if against.endswith(ROUNDS):
+        against, options["die_loss"] = against.removesuffix(ROUNDS), "loser"
+    seed, games = int(row.get("seed", SEED)), int(row["games"])
+    result = kibitz.match(
+        kibitz.load(game, **options), str(row["player"]), against, games=games, seed=seed
+    )
+    return result.win_rate, result.standard_error
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("cards", nargs="*", help="beasty_bar, liars_dice, ...; by default all")
+    parser.add_argument("--processes", type=int, default=os.cpu_count())
+    given = parser.parse_args()
+    files = [
+        f for f in sorted(CHAMPIONS.glob("*.json")) if not given.cards or f.stem in given.cards
+    ]
+    cards = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
+    rows = [(name, card["game"], row) for name, card in cards.items() for row in card["results"]]
+    if "KIBITZ_MODELS" not in os.environ:
+        rows = [entry for entry in rows if not str(entry[2]["against"]).startswith("published")]
+    differing = 0
+    with ProcessPoolExecutor(given.processes) as pool:
+        results = pool.map(played, [game for _, game, _ in rows], [row for _, _, row in rows])
+        for (name, _, row), (rate, error) in zip(rows, results, strict=True):
+            then = (float(row["high"]) - float(row["low"])) / (2 * Z95)
+            sigmas = abs(rate - float(row["win_rate"])) / math.hypot(error, then)
+            differing += sigmas > 3.3
+            dice = f" dice {row['dice']}" if "dice" in row else ""
+            print(
+                f"{name}: {row['player']} against {row['against']}{dice}: {row['win_rate']:.4f}, "
+                f"now {rate:.4f}, {sigmas:.2f} standard errors",
+                flush=True,
+            )
+    print(f"{len(rows) - differing} of {len(rows)} rows agree")
+    return 1 if differing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
