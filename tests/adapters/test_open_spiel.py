@@ -12,7 +12,7 @@ import pytest
 
 from kibitz import games
 from kibitz.game import OptionError, Options, nothing_hidden
-from kibitz.games.dominion import effects
+from kibitz.games.dominion import jobs
 
 pyspiel = pytest.importorskip("pyspiel")
 
@@ -228,8 +228,8 @@ def test_an_event_that_lays_something_open_is_told_with_what_it_laid_open():
 def puts_back_unseen(s):
     """Whether the seat to move chooses a card for its deck that nobody else sees."""
     k = int(s.depth) - 1
-    hidden = k >= 0 and (s.job[k] == effects.ORDER_LOOKED or not s.open[k])
-    return hidden and s.job[k] in (effects.TOPDECK, effects.ORDER_LOOKED)
+    hidden = k >= 0 and (s.job[k] == jobs.ORDER_LOOKED or not s.open[k])
+    return hidden and s.job[k] in (jobs.TOPDECK, jobs.ORDER_LOOKED)
 
 
 def test_a_seat_is_not_told_what_another_puts_on_its_deck_unseen():

@@ -392,7 +392,7 @@ def test_the_command_line_imports_and_exports(tmp_path):
     (tmp_path / "net.onnx").write_bytes(a_model())
     files = tmp_path / "net.onnx", tmp_path / "net.safetensors", tmp_path / "again.onnx"
     asked = kibitz("import", *files[:2])
-    assert asked.returncode == 2 and "say --option dice=4,5 or dice=5,4" in asked.stderr
+    assert asked.returncode == 2 and "add --option dice=4,5 or dice=5,4" in asked.stderr
     done = kibitz("import", *files[:2], "--option", "dice=4,5")
     assert done.returncode == 0 and f"--against net:{files[1]} -o dice=4,5" in done.stdout
     assert kibitz("export", *files[1:], "--batched").returncode == 0

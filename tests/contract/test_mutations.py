@@ -323,8 +323,8 @@ MISTAKES = [
     kuhn(
         "a rule makes a dict",
         "rules_could_run_on_a_gpu",
-        "told = 1 + int(s.card[seat])",
-        "told = {0: 1}[0] + int(s.card[seat])",
+        "number = 1 + int(s.card[seat])",
+        "number = {0: 1}[0] + int(s.card[seat])",
     ),
     kuhn(
         "small integers overflow in the interpreter",

@@ -465,7 +465,7 @@ def test_a_file_that_is_no_onnx_model_is_refused(exported, tmp_path):
 
     for name, contents in (("cut", exported.read_bytes()[:-9000]), ("text", b"no model")):
         (tmp_path / name).write_bytes(contents)
-        with pytest.raises(NetError, match=f"{name} is no ONNX model"):
+        with pytest.raises(NetError, match=f"{name} is not an ONNX model"):
             onnx.load(tmp_path / name)
     with pytest.raises(NetError, match="missing"):
         onnx.load(tmp_path / "missing")
