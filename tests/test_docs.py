@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from blocks import python_blocks
 
 import kibitz
 from kibitz.arena.match import match
@@ -15,10 +16,6 @@ from kibitz.contract import check
 from kibitz.games import load, names, summary
 
 ROOT = Path(__file__).parent.parent
-
-
-def python_blocks(file: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(), re.DOTALL)
 
 
 def test_the_game_of_the_docs_keeps_every_promise(tmp_path):

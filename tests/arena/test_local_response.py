@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from test_cli import run
+from commands import run
 from typer.testing import CliRunner
 
 from kibitz import cli, games

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COIN, PARTNERS
+from old_results import database, of_the_first_format, paired
 
 from kibitz import nets
 from kibitz.arena.match import GROUPS_IN_A_CHUNK, elo, match
@@ -91,30 +92,6 @@ def _chunk_count(file: Path) -> int:
             return 0
 
 
-def database(file: Path, script: str) -> Path:
-    with closing(sqlite3.connect(file)) as db:
-        db.executescript(script)
-    return file
-
-
-FIRST_FORMAT = """
-create table if not exists matches (
-    id integer primary key,
-    game text not null,
-    fingerprint text not null,
-    options text not null,
-    players text not null,
-    seed text not null,
-    unique (fingerprint, players, seed)
-);
-create table if not exists chunks (
-    match integer not null references matches (id),
-    first integer not null,
-    groups integer not null,
-    result text not null,
-    primary key (match, first)
-);
-"""
 FOREIGN = {
     "a letter": lambda file: file.write_text("Dear diary, " * 100),
     "half a database": lambda file: file.write_bytes(b"SQLite format 3\0" + bytes(50)),
@@ -206,35 +183,6 @@ def test_the_journal_of_another_program_is_not_touched(tmp_path):
         with pytest.raises(ResultsError, match=r"foreign\.db cannot be used"):
             use(file)
     assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == left
-
-
-def paired(game, players: list[str], seed: int, games: int) -> PairsChunk:
-    """What was kept of a match of two when comparisons of seats were counted."""
-    total = match(game, *players, games=games, seed=seed).total
-    points = [wins * total.games / total.groups for wins in total.wins]
-    return PairsChunk(
-        groups=total.groups,
-        games=total.games,
-        draws=total.draws,
-        rates=total.wins,
-        squares=total.win_squares,
-        scores=[2 * score for score in total.scores],
-        by_seat=total.by_seat,
-        points=[[0.0, points[0]], [points[1], 0.0]],
-    )
-
-
-def of_the_first_format(file: Path, game, players: list[str], seed: int, games: int) -> Path:
-    """What `--save` wrote before results were keyed by what plays."""
-    total = paired(game, players, seed, games)
-    database(file, FIRST_FORMAT)
-    with closing(sqlite3.connect(file)) as db, db:
-        about = (game.name, game.fingerprint, json.dumps(game.describe()["options"]))
-        row = (1, *about, json.dumps(players), str(seed))
-        db.execute("insert into matches values (?, ?, ?, ?, ?, ?)", row)
-        result = json.dumps(dataclasses.asdict(total))
-        db.execute("insert into chunks values (1, 0, ?, ?)", (total.groups, result))
-    return file
 
 
 def test_a_file_of_the_first_format_is_read_and_marked_as_keyed_by_name(tmp_path):

@@ -10,27 +10,16 @@ import subprocess
 import sys
 
 import pytest
+from blocks import python_blocks
+from commands import kibitz, run
+from dominion_table import Table as DominionTable
+from old_results import of_the_first_format
 from rich.console import Console
-from test_dominion import Table as DominionTable
-from typer.testing import CliRunner
 
 from kibitz import cli, terminal
 from kibitz.arena.table import Table
 from kibitz.games import load, names
 from kibitz.players import Scripted
-
-
-def kibitz(*words: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1", "TERM": "dumb"}
-    command = [sys.executable, "-m", "kibitz", *words]
-    return subprocess.run(command, input=typed, capture_output=True, text=True, env=env)
-
-
-def run(*words: str) -> str:
-    """The same inside this process, for commands that succeed."""
-    done = CliRunner(env={"COLUMNS": "200", "NO_COLOR": "1"}).invoke(cli.app, list(words))
-    assert done.exit_code == 0, done.output + repr(done.exception)
-    return done.stdout
 
 
 @pytest.fixture
@@ -49,7 +38,6 @@ def refused(monkeypatch, capsys):
 
 @pytest.fixture
 def second_throw(tmp_path):
-    from test_docs import python_blocks
 
     path = tmp_path / "second_throw.py"
     path.write_text("\n\n".join(python_blocks("docs/adding_a_game.md")))
@@ -373,7 +361,6 @@ def test_a_file_that_kibitz_did_not_write_is_left_alone(tmp_path, refused):
 
 
 def test_results_of_the_first_format_are_shown_as_keyed_by_name(tmp_path):
-    from test_results import of_the_first_format
 
     file = of_the_first_format(tmp_path / "r", load("liars_dice"), ["honest", "random"], 3, 40)
     assert "honest (by name)" in run("ratings", str(file))

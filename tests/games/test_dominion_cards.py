@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from test_dominion import GAME, IDS, Table
+from dominion_table import GAME, IDS, Table
 
 from kibitz import chance
 from kibitz.game import CHANCE, OVER

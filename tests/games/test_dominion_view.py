@@ -6,8 +6,8 @@ of the record. Below it stand positions whose numbers were worked out by hand.""
 import numpy as np
 import pytest
 from conftest import oracle_list
+from dominion_table import IDS, Table
 from dominion_view_book import BY_SLOT, FINISH, GAME, NEVER, SLOTS, expected, look, used
-from test_dominion import IDS, Table
 
 from kibitz import chance
 from kibitz.batch import Batch

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from test_dominion import Table
+from dominion_table import Table
 
 from kibitz import games
 from kibitz.batch import Batch

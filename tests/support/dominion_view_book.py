@@ -1,7 +1,7 @@
 """The view of Dominion once more, for the tests: section 8 of specs/dominion.md, line by line."""
 
 import numpy as np
-from test_dominion import IDS
+from dominion_table import IDS
 
 from kibitz import games
 from kibitz.game import OVER

@@ -141,7 +141,7 @@ def _with_right_fingerprint(name: str, text: str) -> str:
 
 @functools.cache
 def valid_results(kind: str) -> Path:
-    from test_results import of_the_first_format
+    from old_results import of_the_first_format
 
     file, game = PLACE / f"{kind}.sqlite", load("liars_dice", **DICE)
     if kind == "first_format":
