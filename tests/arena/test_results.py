@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 from conftest import COIN, PARTNERS
-from old_results import database, of_the_first_format, paired
+from old_results import FIRST_FORMAT, database, of_the_first_format, paired
 
 from kibitz import nets
 from kibitz.arena.match import GROUPS_IN_A_CHUNK, elo, match
