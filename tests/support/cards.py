@@ -1,6 +1,6 @@
 """Play the matches on the champions' cards again, and compare.
 
-    python tests/support/cards.py [CARD ...] [--processes N]
+    python tests/support/cards.py [CARD ...] [--processes N] [--device cuda]
 
 A rate agrees if it is within 3.3 standard errors of the two measurements together. Rows against the
 published networks need their folder in KIBITZ_MODELS.
@@ -13,7 +13,7 @@ import json
 import math
 import os
 import sys
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
 import torch
@@ -34,10 +34,15 @@ def published(dice: list[int], mode: str) -> str:
     return f"net:{file},mode={mode}"
 
 
-def played(game: str, row: Row) -> tuple[float, float]:
-    """Win rate and standard error of a row's match, played anew."""
+def played(game: str, row: Row, device: str) -> tuple[float, float]:
+    """Win rate and standard error of a row's match, played anew.
+
+    device: where networks that guide a search are asked.
+    """
     torch.set_num_threads(1)
-    against, options = str(row["against"]), {}
+    who, against, options = str(row["player"]), str(row["against"]), {}
+    if "sims" in who:
+        who = f"{who},device={device}"
     if "dice" in row:
         options["dice"] = tuple(row["dice"])
     if against.startswith("published"):
@@ -45,16 +50,24 @@ def played(game: str, row: Row) -> tuple[float, float]:
     if against.endswith(ROUNDS):
         against, options["die_loss"] = against.removesuffix(ROUNDS), "loser"
     seed, games = int(row.get("seed", SEED)), int(row["games"])
-    result = kibitz.match(
-        kibitz.load(game, **options), str(row["player"]), against, games=games, seed=seed
-    )
+    result = kibitz.match(kibitz.load(game, **options), who, against, games=games, seed=seed)
     return result.win_rate, result.standard_error
+
+
+def compared(row: Row, rate: float, error: float) -> tuple[float, str]:
+    """How many standard errors a rate is from that of a row, and the same in words."""
+    then = (float(row["high"]) - float(row["low"])) / (2 * Z95)
+    sigmas = abs(rate - float(row["win_rate"])) / math.hypot(error, then)
+    dice = f" dice {row['dice']}" if "dice" in row else ""
+    match = f"{row['player']} against {row['against']}{dice}"
+    return sigmas, f"{match}: {row['win_rate']:.4f}, now {rate:.4f}, {sigmas:.2f} standard errors"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("cards", nargs="*", help="beasty_bar, liars_dice, ...; by default all")
     parser.add_argument("--processes", type=int, default=os.cpu_count())
+    parser.add_argument("--device", default="cpu", help="where searching networks are asked")
     given = parser.parse_args()
     files = [
         f for f in sorted(CHAMPIONS.glob("*.json")) if not given.cards or f.stem in given.cards
@@ -65,17 +78,14 @@ def main() -> int:
         rows = [entry for entry in rows if not str(entry[2]["against"]).startswith("published")]
     differing = 0
     with ProcessPoolExecutor(given.processes) as pool:
-        results = pool.map(played, [game for _, game, _ in rows], [row for _, _, row in rows])
-        for (name, _, row), (rate, error) in zip(rows, results, strict=True):
-            then = (float(row["high"]) - float(row["low"])) / (2 * Z95)
-            sigmas = abs(rate - float(row["win_rate"])) / math.hypot(error, then)
+        asked = {
+            pool.submit(played, game, row, given.device): (name, row) for name, game, row in rows
+        }
+        for answer in as_completed(asked):
+            name, row = asked[answer]
+            sigmas, text = compared(row, *answer.result())
             differing += sigmas > 3.3
-            dice = f" dice {row['dice']}" if "dice" in row else ""
-            print(
-                f"{name}: {row['player']} against {row['against']}{dice}: {row['win_rate']:.4f}, "
-                f"now {rate:.4f}, {sigmas:.2f} standard errors",
-                flush=True,
-            )
+            print(f"{name}: {text}", flush=True)
     print(f"{len(rows) - differing} of {len(rows)} rows agree")
     return 1 if differing else 0
 
