@@ -212,7 +212,7 @@ def test_the_same_seed_gives_the_same_figure(monkeypatch):
     assert first != local_response(game, "honest", games=60, seed=6)
     assert first == local_response(game, "honest", games=60, seed=5)
     monkeypatch.setattr(module, "GAMES_IN_A_CHUNK", 7)
-    monkeypatch.setattr(module, "KEPT", 0)
+    monkeypatch.setattr(module, "CACHED", 0)
     assert first == local_response(game, "honest", games=60, seed=5)
 
 
