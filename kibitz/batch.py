@@ -468,12 +468,12 @@ class Batch:
     def _one_a_game(self, what: str, given: Array) -> Array:
         array = self.device.put(given)
         if array.shape != (self.size,) or array.dtype.kind not in "iu":
-            told = f"{array.dtype} {list(array.shape)}"
-            raise GameError(f"{what} are integers, one a game: [{self.size}], not {told}")
+            given = f"{array.dtype} {list(array.shape)}"
+            raise GameError(f"{what} are integers, one per game: [{self.size}], not {given}")
         return as_int64(what, array)
 
     def seats(self, given: Array, *, waiting: bool = False) -> Array:
-        """Seats, one a game, once they are known to be seats of the game; -1 may be `waiting`."""
+        """Seats, one per game, once they are known to be seats of the game; -1 may be `waiting`."""
         seats = self._one_a_game("seats", given)
         if isinstance(seats, np.ndarray):  # reading from a GPU would make every call wait for it
             lowest = OVER if waiting else 0
@@ -489,7 +489,7 @@ class Batch:
         rngs = self.device.put(given)
         if getattr(rngs, "dtype", None) != STREAM or rngs.shape != (self.size,):
             raise GameError(
-                f"chance streams come one a game: [{self.size}], not {list(rngs.shape)}"
+                f"chance streams come one per game: [{self.size}], not {list(rngs.shape)}"
             )
         check_memory("chance streams", rngs)
         return rngs

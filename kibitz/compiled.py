@@ -244,7 +244,7 @@ def _sources(room: Path) -> list[Path]:
     return sorted(room.rglob("*.py")) if room.is_dir() else [room] if room.exists() else []
 
 
-# What the user is told -------------------------------------------------------------------------
+# What the user reads ---------------------------------------------------------------------------
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

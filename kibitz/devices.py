@@ -27,13 +27,13 @@ HostArray: TypeAlias = NDArray[Any]
 Size: TypeAlias = int | tuple[int, ...]
 Part = TypeVar("Part")
 
-BLOCK, WARP = 128, 32  # GPU threads a block, for many games and for few
+BLOCK, WARP = 128, 32  # GPU threads per block, for many games and for few
 FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
-PACKED = 256  # GPU threads a block beside other work, which needs the rest of the GPU
+PACKED = 256  # GPU threads per block beside other work, which needs the rest of the GPU
 
 
 def lanes(threads: int | None = None) -> int:
-    """How many CPU threads a batch uses unless told: one per core that this process may run on."""
+    """How many CPU threads a batch uses: by default one per core that this process may use."""
     if threads is not None:
         return whole_number("threads", threads, least=1)
     if hasattr(os, "sched_getaffinity"):
@@ -47,7 +47,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 class Cpu:
-    """Runs a kernel over ranges of games, a range a thread."""
+    """Runs a kernel over ranges of games, one range per thread."""
 
     name = "cpu"
 
@@ -64,8 +64,8 @@ class Cpu:
             _pool(parts).submit(function, cuts[k], cuts[k + 1], 1, *arrays) for k in range(1, parts)
         ]
         function(cuts[0], cuts[1], 1, *arrays)
-        for each in work:
-            each.result()
+        for future in work:
+            future.result()
 
     def launch(self, function: Function, size: int, *arrays: Array) -> None:
         """Run a kernel on this thread alone, for a caller that has made threads of its own."""
@@ -97,7 +97,7 @@ class Cpu:
 
 
 class Gpu:
-    """Launches a kernel with one thread a game.
+    """Launches a kernel with one thread per game.
 
     stream: where, if it is to run beside other work; then it takes up as little of the GPU as it
     fits into.
@@ -161,7 +161,7 @@ def cuda_module() -> Any:
         from numba import cuda
     except ImportError:
         raise GameError('a GPU needs numba-cuda: pip install "kibitz[gpu]"') from None
-    # A small batch leaves most of the GPU idle; whoever asks for one knows that.
+    # A small batch leaves most of the GPU idle, as its user knows.
     cuda.config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
     return cuda
 
@@ -177,10 +177,10 @@ def _prepare_rules_for_cuda() -> None:
     from numba.cuda.dispatcher import CUDADispatcher
 
     slot = "_CUDATypingContext__dispatcher"  # where numba-cuda looks for one made earlier
-    for each in RULES:
-        if not hasattr(each, slot):
-            settings = {**each.targetoptions, "device": True, "debug": False, "opt": True}
-            setattr(each, slot, widen_integers(CUDADispatcher(each.py_func, settings)))
+    for compiled in RULES:
+        if not hasattr(compiled, slot):
+            settings = {**compiled.targetoptions, "device": True, "debug": False, "opt": True}
+            setattr(compiled, slot, widen_integers(CUDADispatcher(compiled.py_func, settings)))
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What can be chosen about a game, and how bad choices are told."""
+"""What can be chosen about a game, and what is said about bad choices."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _fits(value: object, kind: Any) -> bool:
     if typing.get_origin(kind) is Literal:
         return isinstance(value, str) and value in typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
-        return isinstance(value, tuple) and all(_fits(each, int) for each in value)
+        return isinstance(value, tuple) and all(_fits(number, int) for number in value)
     if kind is int and isinstance(value, int) and abs(value) >= 2**63:
         return False  # `start` gets 64 bits
     return type(value) is kind
@@ -141,7 +141,7 @@ def _read(name: str, text: str, kind: Any) -> object:
         if typing.get_origin(kind) is tuple:
             return tuple(int(part) for part in text.split(","))
         if typing.get_origin(kind) is Literal:
-            return {each.lower(): each for each in typing.get_args(kind)}.get(text, text)
+            return {word.lower(): word for word in typing.get_args(kind)}.get(text, text)
         if kind is bool:
             return {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}[
                 text

@@ -88,7 +88,7 @@ def ratings(path: Path | str, game: str | None = None) -> dict[str, list[Rating]
     """Ratings by game (and options, where several were played), strongest first.
 
     A player is who it is by its identity, and shown by the name it had last. Where two share a name
-    they are told apart by a hash. Games without a count of wins are left out, see `unrated_games`.
+    a hash tells them apart. Games without a count of wins are left out, see `unrated_games`.
     """
     tallies: dict[tuple[str, str], Tally] = {}  # by title and fingerprint
     names: dict[str, tuple[str, KeyedBy]] = {}  # by key

@@ -25,7 +25,7 @@ LONGEST_RECORD = 1 << 24  # bytes: a thousand times a long game
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened: who (a seat or CHANCE), what, and how it is told."""
+    """Something that happened: who did it (a seat or CHANCE), what, and in which words."""
 
     seat: int
     action: int

@@ -133,7 +133,7 @@ PROMISES: tuple[Promise, ...] = (
 
 # Nothing else is tried where one of these is broken.
 FIRST_OF_ALL = (start_sets_every_field, rules_run_and_return, every_game_ends)
-# What is broken by a secret that is told says nothing new.
+# A leak breaks these, too: their failures would say nothing new.
 AFTER_SECRETS = (known_names_what_a_seat_knows, redealing_contradicts_nothing, players_do_not_peek)
 SECRETS = (views_keep_secrets, news_keeps_secrets)
 # Other processes compile the game anew for these: not before it keeps the rest.
@@ -264,7 +264,7 @@ def _asked_options(request: Message) -> list[OptionSet]:
 
 
 def _waits(promise: Promise, broken: set[Promise]) -> bool:
-    """Whether a promise is not worth a try before others are mended."""
+    """Whether a promise should wait until others are mended."""
     return bool(
         broken.intersection(FIRST_OF_ALL)
         or (promise in AFTER_SECRETS and broken.intersection(SECRETS))

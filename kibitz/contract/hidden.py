@@ -38,7 +38,7 @@ PROJECTIONS = 64  # bytes, and pairs of bytes, whose frequencies are compared
 
 
 def views_keep_secrets(trial: Trial) -> None:
-    """Re-deal what a seat cannot know: all that it is told, and its actions, stay the same.
+    """Re-deal what a seat cannot know: all that it sees, and its actions, stay the same.
 
     Until the game is over: what is shown then is no secret any more.
     """
@@ -59,7 +59,7 @@ def views_keep_secrets(trial: Trial) -> None:
 
 
 def shown_to(trial: Trial, s: State, seat: int) -> dict[str, Any]:
-    """All that one seat is told about a position, by the rule that tells it."""
+    """Everything that one seat sees of a position, by the rule that shows it."""
     who = trial.turn(s)
     views = {_observer(view): face.look(s, seat) for view, face in trial.faces.items()}
     shown = {
@@ -263,7 +263,7 @@ def redealing_is_fair(trial: Trial) -> None:
     """Over many deals, re-dealt states are as frequent as true ones.
 
     Compared at the first decision, and at later ones as long as the same actions, with the same
-    labels, were legal in all deals and all played the same: then nobody's play has told anything.
+    labels, were legal in all deals and all played the same: then nobody's play reveals anything.
     """
     if not trial.hides:
         raise NotTried("nothing is hidden")

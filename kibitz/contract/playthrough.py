@@ -9,8 +9,8 @@ from ..game import CHANCE, OVER, Game
 from .hidden import view_entries
 from .trial import State, Trial
 
-DECISIONS = 30  # that are told in full; a longer game is told by its moves from there on
-LARGE = 2000  # numbers of a view that is told by what has changed since the seat last looked
+DECISIONS = 30  # written in full; after these only moves are written
+LARGE = 2000  # numbers; of a larger view only changes since the seat last looked are written
 
 
 def playthrough(game: Game, seed: int = 1) -> str:
@@ -46,8 +46,8 @@ def playthrough(game: Game, seed: int = 1) -> str:
             legal = game.legal(s)
             if full:
                 lines += eyes.lines(trial, s)
-                told = ", ".join(f"{game.action_text(s, a)} ({a})" for a in legal)
-                lines.append(f"legal: {told}")
+                choices = ", ".join(f"{game.action_text(s, a)} ({a})" for a in legal)
+                lines.append(f"legal: {choices}")
             action = legal[int(below(rng, len(legal)))]
             lines.append(f"seat {who} plays: {game.action_text(s, action)} ({action})")
             game.play(s, action)
@@ -80,9 +80,9 @@ class Eyes:
             if self.large:
                 gone = dict.fromkeys(before.keys() - now.keys(), 0.0)
                 changed = {at: v for at, v in now.items() if before.get(at) != v}
-                entries = dict(sorted((changed | gone).items(), key=lambda told: _place(told[0])))
-            told = [at if value == 1 else f"{at}:{value:g}" for at, value in entries.items()]
-            lines.append(f"    view.{name}: {' '.join(told) or '-'}")
+                entries = dict(sorted((changed | gone).items(), key=lambda entry: _place(entry[0])))
+            parts = [at if value == 1 else f"{at}:{value:g}" for at, value in entries.items()]
+            lines.append(f"    view.{name}: {' '.join(parts) or '-'}")
         self.before[seat] = view
         return lines
 

@@ -159,7 +159,7 @@ class Trial:
 
     @functools.cached_property
     def rules(self) -> Game:
-        """The game for whoever asks its rules: each question is noted."""
+        """The game, whose rules leave a note of every question."""
         return noting(self.game)
 
     @functools.cached_property
@@ -325,7 +325,7 @@ class Trial:
                 self.rules.play(s, legal[int(below(rng, len(legal)))])
         raise Broken(f"{self.at(s)}: no end after {LONGEST} more moves")
 
-    # How it is told
+    # In words
 
     def at(self, s: State) -> str:
         """Where we are: the game and the position in its notation."""

@@ -35,7 +35,7 @@ Progress = Callable[[str], None]
 
 
 def quiet(doing: str) -> None:
-    """The progress that nobody wants to see."""
+    """Progress that nobody watches."""
 
 
 class Stopped(Broken):

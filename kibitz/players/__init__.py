@@ -1,4 +1,4 @@
-"""Somebody who sits down: a sight goes in, an action comes out."""
+"""Players: a sight goes in, an action comes out."""
 
 from . import champions, networks, searching
 from .networks import Drawing, NetPlayer, seat_network

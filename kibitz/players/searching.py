@@ -70,7 +70,7 @@ class TreeSearch:
         return chosen
 
     def think(self, states: States, rngs: Streams) -> Found:
-        """The whole search, for who wants to see more than the move; `rngs` move on."""
+        """Everything that the search finds; `rngs` advance."""
         size = self._room(len(states))
         if size not in self._searches:
             fresh = Search(

@@ -1,4 +1,4 @@
-"""Somebody who sits down: what a seat may know goes in, an action comes out.
+"""Players and what they see: what a seat may know goes in, an action comes out.
 
 A player is asked about many tables at once and never gets a state. It gets a `Sight`: the view, the
 legal actions, and tables it may imagine. A sight is made from re-dealt copies, so the truth is not
@@ -27,13 +27,13 @@ States: TypeAlias = NDArray[np.void]
 
 
 class PlayerError(GameError):
-    """A player's name that means nobody, or an option it does not have."""
+    """A text that names no player, or an option that a player does not have."""
 
 
 class Sight:
     """What the seats to move at some tables may know.
 
-    seats: who is asked, by table [n]. rngs: a chance stream a table for the player's own use [n].
+    seats: the seat that is asked, by table [n]. rngs: a stream per table, for the player [n].
     """
 
     def __init__(self, game: Game, states: ArrayLike, seats: ArrayLike, rngs: ArrayLike) -> None:
@@ -77,7 +77,7 @@ class Sight:
         Batch.of(self.game, copies, self.rngs).redeal(self.seats, self.rngs)
         return copies
 
-    def told(self, i: int) -> str:
+    def seen(self, i: int) -> str:
         """Table i in words, as the seat sees it."""
         return str(self.game.seen(self._tables.states[i], int(self.seats[i])))
 

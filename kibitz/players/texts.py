@@ -21,7 +21,7 @@ Factory = Callable[..., Player]
 
 @dataclass(frozen=True)
 class Entry:
-    """Somebody who can be named."""
+    """A kind of player that can be named."""
 
     factory: Factory
     """Called with the game, the player's name and the options in its text, which are strings."""

@@ -18,7 +18,7 @@ class Candidate:
     value: float | None = None
     """The score that the seat to move expects."""
     prior: float | None = None
-    """How likely the network, or nobody in particular, would play it without thinking."""
+    """How likely the network plays it without a search; without a network, the same for all."""
     visits: int | None = None
     """How many simulations went through it."""
     line: tuple[str, ...] = ()

@@ -41,8 +41,8 @@ class Variant:
 
 
 VARIANTS = {
-    each.name: each
-    for each in (
+    variant.name: variant
+    for variant in (
         Variant("cfr"),
         Variant("cfr+", negative=-inf, averaging=1.0),
         Variant("linear", positive=1.0, negative=1.0, averaging=1.0),

@@ -411,7 +411,7 @@ def test_states_of_another_game_are_refused():
 @pytest.mark.parametrize("streams", [3, 5])
 def test_streams_of_another_number_are_refused(streams):
     game = games.load("kuhn")
-    with pytest.raises(GameError, match=rf"one a game: \[4\], not \[{streams}\]"):
+    with pytest.raises(GameError, match=rf"one per game: \[4\], not \[{streams}\]"):
         Batch.of(game, Batch(game, 4).states, chance.streams(1, "table", streams))
 
 
