@@ -151,7 +151,7 @@ def test_a_person_plays_with_hints_mistakes_and_all(tmp_path):
     assert done.returncode == 0, done.stderr
     for part in (
         "Your dice:",
-        "honest says:",
+        "champion says:",
         "rising bids",
         "'nonsense' is neither a bid",
         "The end",
