@@ -484,7 +484,7 @@ def _why_it_differs(trial: Trial, player: str, s: State, t: State, number: int) 
         return f"{player} chose {choices} by turns: it draws numbers that are not of `rng`"
     choice, other = choices[0], trial.choice(player, t, seat, trial.rng(number))
     before, now = shown_to(trial, s, seat), shown_to(trial, t, seat)
-    if changed := [rule for rule in before if before[rule] != now[rule]]:
+    if changed := [rule for rule in before if np.any(before[rule] != now[rule])]:
         return (
             f"{player} chose {choice}, and {other} after a re-deal, but that is the fault of "
             f"another rule: {_leak(trial, changed, seat)}"

@@ -249,7 +249,7 @@ def test_the_command_line_tells_the_bound():
     assert as_json["low"] < as_json["lower_bound"] < as_json["high"]
     assert sum(as_json["by_seat"]) / 2 == pytest.approx(as_json["lower_bound"])
     told = run(*words)
-    assert f"honest: exploitability at least {as_json['lower_bound']:.4f} points a game" in told
+    assert f"honest: exploitability at least {as_json['lower_bound']:.4f} points per game" in told
     assert "100 games" in told and f"seat 1 {as_json['by_seat'][1]:+.4f}" in told
 
 
@@ -264,7 +264,7 @@ def test_the_command_line_says_what_it_cannot_do():
     honest = ("liars_dice", "honest", "--local")
     assert "kuhn is not a game of rising bids" in refused("kuhn", "random", "--local", "10")
     assert "takes 4 games or more, not 3" in refused(*honest, "3")
-    assert "--solve looks at the whole game" in refused(*honest, "9", "--solve", "9")
+    assert "--solve needs the whole game" in refused(*honest, "9", "--solve", "9")
 
 
 def test_only_who_asks_for_a_large_game_of_bids_is_sent_here():

@@ -340,7 +340,8 @@ def test_no_card_is_lost_in_random_games():
 def test_no_card_is_lost_at_larger_tables():
     """Interpreted, which for a few games is quicker than to compile for every number of seats."""
     script = "import test_dominion as t; [t.play_and_check(n, games_played=1) for n in (4, 5, 6)]"
-    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    path = os.pathsep.join(sys.path)
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", script], cwd=HERE, env=environment, check=True)
 
 

@@ -145,6 +145,6 @@ def test_a_recorded_position_is_analysed(tmp_path):
     ],
 )
 def test_a_command_that_makes_no_sense_is_one_sentence(words, message):
-    result = CliRunner().invoke(app, ["analyse", *words])
+    result = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["analyse", *words])
     assert result.exit_code
     assert message in result.output + str(result.exception)
