@@ -138,7 +138,7 @@ def test_a_recorded_position_is_analysed(tmp_path):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ((), "say which game"),
+        ((), "name a game"),
         (("kuhn", "--ply", "1"), "--ply needs a record"),
         (("kuhn", "--seconds", "0"), "a number above 0"),
         (("kuhn", "--player", "nobody"), "kuhn has no player 'nobody'"),
