@@ -33,10 +33,11 @@ from .notation import (
     view_text,
 )
 from .options import GameError, OptionError, Options, shown
-from .records import RecordType, layout, record, tag_of
+from .records import DEFAULT_VIEW, RecordType, Shape, layout, record, tag_of
 
 __all__ = [
     "CHANCE",
+    "DEFAULT_VIEW",
     "ONLOOKER",
     "OVER",
     "Game",
@@ -55,7 +56,6 @@ __all__ = [
 CHANCE = -1  # `turn`: nobody's move; a die is thrown or a card drawn
 OVER = -2  # `turn`: the game has ended
 ONLOOKER = -3  # a "seat" that sees what everybody sees: for `seen`, `news` and drawings
-DEFAULT_VIEW = "default"
 
 State: TypeAlias = Any
 """A record of a game. Its fields are the game's own, so no checker knows them."""
@@ -66,45 +66,6 @@ Kind: TypeAlias = np.dtype[Any] | types.Type
 
 
 # A game ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Shape:
-    """How large a game is, under given options."""
-
-    seats: int
-    num_actions: int  # actions are the integers below this
-    num_outcomes: int  # chance outcomes likewise
-    state: RecordType
-    view: RecordType  # what networks see unless they ask for another
-    views: Mapping[str, RecordType] = field(default_factory=dict)  # further ones, by name
-    max_legal: int = 0  # most legal actions at once; by default num_actions
-    teams: tuple[int, ...] = ()  # by seat: partners share a team; by default one each
-
-    def __post_init__(self) -> None:
-        """Write into the record's tag the sizes that compiled code takes from its type."""
-        views = {**self.views, DEFAULT_VIEW: self.view}
-        if len(set(views.values())) < len(views):
-            raise GameError(f"no two of the views {', '.join(views)} may have the same layout")
-        object.__setattr__(self, "views", views)
-        object.__setattr__(self, "teams", _checked_teams(self.seats, self.teams))
-        legal = self.max_legal or self.num_actions
-        tag = f"{tag_of(self.state)}_{legal}_{self.num_outcomes}"
-        fields = [
-            (tag if n == tag_of(self.state) else n, self.state[n]) for n in self.state.names or ()
-        ]
-        object.__setattr__(self, "state", np.dtype((np.record, fields)))
-        object.__setattr__(self, "max_legal", legal)
-
-
-def _checked_teams(seats: int, teams: Sequence[int]) -> tuple[int, ...]:
-    """The team of every seat, one each where none are given."""
-    given = tuple(teams) or tuple(range(seats))
-    if len(given) != seats:
-        raise GameError(f"teams has one number per seat: {seats} of them, not {len(given)}")
-    if set(given) != set(range(len(set(given)))):
-        raise GameError(f"teams are numbered from 0 without a gap, not {shown(given)}")
-    return given
 
 
 @dataclass(frozen=True, eq=False)
