@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from ..game import Game
 from .sight import Player, PlayerError, Sight, identity_of
 from .texts import REGISTRY, options_in, register, seated, spelled
+from .thought import Inquiry, Thought, explain
 
 CHAMPIONS = Path(__file__).parent.parent / "champions"
 
@@ -100,6 +101,9 @@ class Champion:
 
     def choose(self, sight: Sight) -> ArrayLike:
         return self.at(sight.game).choose(sight)
+
+    def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
+        return explain(self.at(sight.game), sight, inquiry)
 
 
 def has_rounds(game: Game) -> bool:

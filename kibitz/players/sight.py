@@ -72,7 +72,7 @@ class Sight:
         return [[int(a) for a in row[:n]] for row, n in zip(*self.legal, strict=True)]
 
     def imagine(self) -> States:
-        """A table each that could be the real one, drawn with the player's stream. records [n]"""
+        """For every table one that could be it, drawn with the player's stream. records [n]"""
         copies: States = self._tables.states.copy()
         Batch.of(self.game, copies, self.rngs).redeal(self.seats, self.rngs)
         return copies
@@ -95,7 +95,7 @@ class Sight:
 
 
 class Player(Protocol):
-    """Anything with a name that answers a sight with an action a table.
+    """Anything with a name that answers a sight with one action per table.
 
     It may have an `identity`, too: a text that differs where the player plays differently. Results
     in a file are keyed by it.
@@ -104,7 +104,7 @@ class Player(Protocol):
     name: str
 
     def choose(self, sight: Sight) -> ArrayLike:
-        """Legal actions, one a table. integers [n]"""
+        """Legal actions, one per table. integers [n]"""
 
 
 def answers(who: Player, sight: Sight) -> Actions:

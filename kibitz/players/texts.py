@@ -95,7 +95,8 @@ def player(text: str, game: Game) -> Player:
 def seated(kind: str, game: Game, options: dict[str, str], name: str = "") -> Player:
     """A player of this kind under `name`, or under a name that says its options."""
     entry = REGISTRY[kind]
-    check_options(kind, options, [] if entry.takes_more else [*entry.defaults])
+    if not entry.takes_more:
+        check_options(kind, options, [*entry.defaults])
     return entry.factory(game, name or entry.name(kind, options), **options)
 
 
@@ -123,9 +124,8 @@ def options_in(text: str) -> dict[str, str]:
 
 
 def check_options(name: str, options: Iterable[str], has: list[str]) -> None:
-    """Refuse options that are not in `has`, unless that is empty: then somebody else looks."""
-    unknown = [key for key in options if has and key not in has]
-    if unknown:
+    """Refuse options that are not in `has`."""
+    if unknown := [key for key in options if key not in has]:
         raise PlayerError(
             f"{name} has no option {shortened(unknown[0])!r}; it has: {', '.join(has)}"
         )
