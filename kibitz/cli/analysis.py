@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -23,6 +24,7 @@ from .app import (
     or_none,
     out,
     print_json,
+    takes,
 )
 
 if TYPE_CHECKING:
@@ -33,11 +35,10 @@ if TYPE_CHECKING:
 SHOWN = 12  # candidates
 
 
-@app.command(
-    epilog="Examples: kibitz analyse beasty_bar --seconds 5; "
-    "kibitz analyse --record game.txt --ply 7 --lines 5"
-)
-def analyse(
+@dataclass(frozen=True)
+class Analysis:
+    """The options of `kibitz analyse`."""
+
     name: Annotated[
         str | None,
         typer.Argument(
@@ -45,73 +46,72 @@ def analyse(
             help="A game; not needed with --record.",
             autocompletion=game_names,
         ),
-    ] = None,
+    ] = None
     position: Annotated[
         str | None,
         typer.Argument(
             metavar="[POSITION]",
             help="A position as `kibitz replay` prints it; by default a game's first decision.",
         ),
-    ] = None,
-    record: Annotated[Path | None, typer.Option(help="Take the position from a record.")] = None,
-    ply: Annotated[int | None, typer.Option(help="Which decision of the record.")] = None,
-    who: Annotated[
-        str | None,
-        typer.Option("--player", help="The player that thinks; by default the strongest one."),
-    ] = None,
+    ] = None
+    record: Annotated[Path | None, typer.Option(help="Take the position from a record.")] = None
+    ply: Annotated[int | None, typer.Option(help="Which decision of the record.")] = None
+    player: Annotated[
+        str | None, typer.Option(help="The player that thinks; by default the strongest one.")
+    ] = None
     seconds: Annotated[
         float | None,
         typer.Option(help="Think for this long. Ctrl-C ends it early, with the result so far."),
-    ] = None,
-    lines: Annotated[int, typer.Option(min=1, help="How many lines of play to show.")] = 3,
-    option: OptionTexts = None,
-    seed: Seed = 1,
-    as_json: Json = False,
-) -> None:
+    ] = None
+    lines: Annotated[int, typer.Option(min=1, help="How many lines of play to show.")] = 3
+    option: OptionTexts = None
+    seed: Seed = 1
+    as_json: Json = False
+
+    def table(self) -> tuple[Game, Table | str | None]:
+        """The game, and the position as a text or a table."""
+        from ..arena.table import open_record
+
+        if self.record is None:
+            if self.name is None:
+                raise typer.BadParameter("name a game, or give a record with --record FILE")
+            if self.ply is not None:
+                raise typer.BadParameter("--ply needs a record: --record FILE --ply N")
+            return load_game(self.name, self.option), self.position
+        if self.position is not None or self.option:
+            raise typer.BadParameter("a record has its own position and options")
+        table = open_record(self.record, self.name, self.ply)
+        return table.game, table
+
+
+@app.command(
+    epilog="Examples: kibitz analyse beasty_bar --seconds 5; "
+    "kibitz analyse --record game.txt --ply 7 --lines 5"
+)
+@takes(Analysis)
+def analyse(asked: Analysis) -> None:
     """Show what a player thinks of a position: its moves, their values, and the play it expects."""
     from ..arena.analysis import analyse as thought_about
     from ..players import Inquiry
 
-    if seconds is not None and not 0 < seconds < 1e6:
-        raise typer.BadParameter(f"--seconds {seconds}: give a number above 0")
+    if asked.seconds is not None and not 0 < asked.seconds < 1e6:
+        raise typer.BadParameter(f"--seconds {asked.seconds}: give a number above 0")
     one_torch_thread()
-    game, table = _position(name, position, record, ply, option)
+    game, table = asked.table()
     shown = Live(console=err, transient=True, auto_refresh=False)
-    live = err.is_terminal and not as_json
+    live = err.is_terminal and not asked.as_json
 
     def watch(thought: Thought) -> None:
         if live:
-            shown.update(grid(thought, lines), refresh=True)
+            shown.update(grid(thought, asked.lines), refresh=True)
 
-    inquiry = Inquiry(lines=lines, seconds=seconds, watch=watch)
+    inquiry = Inquiry(lines=asked.lines, seconds=asked.seconds, watch=watch)
     with shown if live else nullcontext():
-        thought = thought_about(game, table, who, inquiry, seed)
-    if as_json:
+        thought = thought_about(game, table, asked.player, inquiry, asked.seed)
+    if asked.as_json:
         print_json({"game": game.name, **thought.as_json()})
     else:
-        out.print(grid(thought, lines))
-
-
-def _position(
-    name: str | None,
-    position: str | None,
-    record: Path | None,
-    ply: int | None,
-    option: list[str] | None,
-) -> tuple[Game, Table | str | None]:
-    """The game, and the position as a text or a table."""
-    from ..arena.table import open_record
-
-    if record is None:
-        if name is None:
-            raise typer.BadParameter("name a game, or give a record with --record FILE")
-        if ply is not None:
-            raise typer.BadParameter("--ply needs a record: --record FILE --ply N")
-        return load_game(name, option), position
-    if position is not None or option:
-        raise typer.BadParameter("a record has its own position and options")
-    table = open_record(record, name, ply)
-    return table.game, table
+        out.print(grid(thought, asked.lines))
 
 
 def grid(thought: Thought, lines: int) -> Grid:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import io
 import json
 import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
 import typer
 from rich.console import Console
@@ -31,6 +32,27 @@ bench_app = typer.Typer(help="Measure speed, as ratios within one run.", no_args
 app.add_typer(bench_app, name="bench")
 out = Console()
 err = Console(stderr=True)
+
+
+Asked = TypeVar("Asked")
+
+
+def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
+    """Let a command with many options take them as one record: the fields of a dataclass."""
+    types = get_type_hints(options, include_extras=True)
+    declared = inspect.signature(options).parameters.values()
+    parameters = [parameter.replace(annotation=types[parameter.name]) for parameter in declared]
+
+    def as_command(function: Callable[[Asked], None]) -> Callable[..., None]:
+        def command(**given: object) -> None:
+            function(options(**given))
+
+        command.__name__, command.__doc__ = function.__name__, function.__doc__
+        command.__annotations__ = types
+        vars(command)["__signature__"] = inspect.Signature(parameters)
+        return command
+
+    return as_command
 
 
 def game_names(incomplete: str) -> list[str]:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import math
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
 
-from .app import Device, GameName, OptionTexts, ProgressBar, app, one_torch_thread, options_of, out
+from .app import (
+    Device,
+    GameName,
+    OptionTexts,
+    ProgressBar,
+    app,
+    one_torch_thread,
+    options_of,
+    out,
+    takes,
+)
 from .strength import one_line
 
 if TYPE_CHECKING:
@@ -38,47 +48,61 @@ RunSeed = Annotated[
 ]
 
 
-@app.command(epilog="Example: kibitz train liars_dice --out runs/first")
-def train(
-    name: GameName,
-    out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")],
-    which: Annotated[str, typer.Option("--recipe", help="Which recipe of the game.")] = "default",
-    device: Device = "cpu",
-    minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Continue a run.")] = False,
-    refill: RefillFlag = False,
-    option: OptionTexts = None,
+@dataclass(frozen=True)
+class Training:
+    """The options of `kibitz train`."""
+
+    name: GameName
+    out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")]
+    recipe: Annotated[str, typer.Option(help="Which recipe of the game.")] = "default"
+    device: Device = "cpu"
+    minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None
+    resume: Annotated[bool, typer.Option("--resume", help="Continue a run.")] = False
+    refill: RefillFlag = False
+    option: OptionTexts = None
     against: Annotated[
         list[str] | None,
         typer.Option(help="A player to train against, besides the recipe's; may be repeated."),
-    ] = None,
-    start: Annotated[Path | None, typer.Option("--from", help="Start from this network.")] = None,
-    seed: RunSeed = None,
-) -> None:
+    ] = None
+    start: Annotated[Path | None, typer.Option("--from", help="Start from this network.")] = None
+    seed: RunSeed = None
+
+    def run(self) -> Run:
+        """The run in its folder, new or resumed."""
+        from ..recipes import recipe
+        from ..train.run import Run
+
+        chosen = recipe(self.name, self.recipe)
+        chosen = replace(chosen, options={**chosen.options, **options_of(self.option)})
+        if self.against:
+            chosen = chosen.with_opponents(self.against)
+        return Run(
+            chosen,
+            self.out_folder,
+            device=self.device,
+            seed=self.seed,
+            resume=self.resume,
+            refill=self.refill,
+            start=self.start,
+        )
+
+
+@app.command(epilog="Example: kibitz train liars_dice --out runs/first")
+@takes(Training)
+def train(asked: Training) -> None:
     """Train a player. Stop it at any time; --resume continues to the same result."""
-    from dataclasses import replace
-
-    from ..recipes import recipe
-    from ..train.run import Run
-
     one_torch_thread()
-    seconds = seconds_of(minutes)
-    chosen = recipe(name, which)
-    chosen = replace(chosen, options={**chosen.options, **options_of(option)})
-    if against:
-        chosen = chosen.with_opponents(against)
-    run = Run(
-        chosen, out_folder, device=device, seed=seed, resume=resume, refill=refill, start=start
-    )
+    seconds = seconds_of(asked.minutes)
+    run = asked.run()
     for remark in run.remarks:
         say(remark)
     watched(run, seconds)
-    player = out_folder / "player.safetensors"
-    run.champion(player, {"recipe": which, "iterations": run.standing.iteration})
+    player = asked.out_folder / "player.safetensors"
+    run.champion(player, {"recipe": asked.recipe, "iterations": run.standing.iteration})
     run.close()
-    mode = "" if chosen.mode == "argmax" else f",mode={chosen.mode}"
-    options = (f" -o {key}={option_text(value)}" for key, value in chosen.options.items())
-    say(f"Play it: kibitz play {name} --against net:{player}{mode}{''.join(options)}")
+    mode = "" if run.recipe.mode == "argmax" else f",mode={run.recipe.mode}"
+    options = (f" -o {key}={option_text(value)}" for key, value in run.recipe.options.items())
+    say(f"Play it: kibitz play {asked.name} --against net:{player}{mode}{''.join(options)}")
 
 
 def seconds_of(minutes: float | None) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +18,7 @@ from .app import (
     app,
     game_names,
     load_game,
+    one_torch_thread,
     out,
     print_json,
 )
@@ -120,6 +122,8 @@ def play(
     if save is not None and (save.is_dir() or not save.parent.is_dir()):
         raise typer.BadParameter(f"--save {save}: that is a folder, or its folder does not exist")
     adviser = player(hint, game) if hint else strongest(game)
+    if "torch" in sys.modules:  # one of the players is a network
+        one_torch_thread()
     person = Person(out, adviser, rulebook(name), out.input)
     seed = fresh_seed() if seed is None else seed
     try:

@@ -2,8 +2,7 @@
 
     python tests/support/house.py [FOLDER]
 
-Functions that declare are counted apart: a kernel's arrays are its parameters, and so are the
-options of a command of the command line.
+Kernels are counted apart: their arrays are their parameters.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-DECLARATIONS = {"kernel", "rule", "jit", "command", "register"}
+KERNELS = {"kernel", "jit"}
 
 
 @dataclass(frozen=True)
@@ -28,8 +27,8 @@ class Function:
     decorators: frozenset[str]
 
     @property
-    def declares(self) -> bool:
-        return bool(self.decorators & DECLARATIONS)
+    def is_kernel(self) -> bool:
+        return bool(self.decorators & KERNELS)
 
 
 def functions(folder: Path) -> Iterator[Function]:
@@ -63,7 +62,7 @@ def uses_of_any(folder: Path) -> int:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "kibitz")
     found = list(functions(folder))
-    plain = [function for function in found if not function.declares]
+    plain = [function for function in found if not function.is_kernel]
     print(f"{len(found)} functions; Any stands {uses_of_any(folder)} times")
     for title, key in (("longest", "lines"), ("most parameters", "parameters")):
         ranked = sorted(plain, key=lambda function: -getattr(function, key))[:5]
