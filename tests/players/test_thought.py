@@ -87,6 +87,13 @@ def test_a_champion_searches_where_its_network_can_guide_a_search():
     assert strongest(NIM).name == "mcts:sims=2000"
 
 
+def test_a_champion_explains_itself_in_a_match_of_rounds_as_well():
+    """There it is another player at every table."""
+    rounds = DICE.bind(die_loss="loser")
+    thought, single = (analyse(game, who="champion", seed=3) for game in (rounds, DICE))
+    assert thought.candidates == single.candidates
+
+
 def test_who_cannot_explain_says_so():
     with pytest.raises(PlayerError, match="honest cannot explain its moves"):
         analyse(DICE, who="honest", seed=1)
