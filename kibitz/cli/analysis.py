@@ -16,7 +16,7 @@ from .app import (
     Json,
     OptionTexts,
     Seed,
-    app,
+    command_with,
     err,
     game_names,
     load_game,
@@ -24,7 +24,6 @@ from .app import (
     or_none,
     out,
     print_json,
-    takes,
 )
 
 if TYPE_CHECKING:
@@ -84,11 +83,11 @@ class Analysis:
         return table.game, table
 
 
-@app.command(
+@command_with(
+    Analysis,
     epilog="Examples: kibitz analyse beasty_bar --seconds 5; "
-    "kibitz analyse --record game.txt --ply 7 --lines 5"
+    "kibitz analyse --record game.txt --ply 7 --lines 5",
 )
-@takes(Analysis)
 def analyse(asked: Analysis) -> None:
     """Show what a player thinks of a position: its moves, their values, and the play it expects."""
     from ..arena.analysis import analyse as thought_about

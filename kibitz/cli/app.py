@@ -37,22 +37,25 @@ err = Console(stderr=True)
 Asked = TypeVar("Asked")
 
 
-def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
-    """Let a command with many options take them as one record: the fields of a dataclass."""
+def command_with(
+    options: type[Asked], *, epilog: str
+) -> Callable[[Callable[[Asked], None]], Callable[[Asked], None]]:
+    """Register a command with many options: it takes them as one record, a dataclass."""
     types = get_type_hints(options, include_extras=True)
     declared = inspect.signature(options).parameters.values()
     parameters = [parameter.replace(annotation=types[parameter.name]) for parameter in declared]
 
-    def as_command(function: Callable[[Asked], None]) -> Callable[..., None]:
+    def register(function: Callable[[Asked], None]) -> Callable[[Asked], None]:
         def command(**given: object) -> None:
             function(options(**given))
 
         command.__name__, command.__doc__ = function.__name__, function.__doc__
         command.__annotations__ = types
         vars(command)["__signature__"] = inspect.Signature(parameters)
-        return command
+        app.command(epilog=epilog)(command)
+        return function
 
-    return as_command
+    return register
 
 
 def game_names(incomplete: str) -> list[str]:

@@ -16,10 +16,10 @@ from .app import (
     OptionTexts,
     ProgressBar,
     app,
+    command_with,
     one_torch_thread,
     options_of,
     out,
-    takes,
 )
 from .strength import one_line
 
@@ -87,8 +87,7 @@ class Training:
         )
 
 
-@app.command(epilog="Example: kibitz train liars_dice --out runs/first")
-@takes(Training)
+@command_with(Training, epilog="Example: kibitz train liars_dice --out runs/first")
 def train(asked: Training) -> None:
     """Train a player. Stop it at any time; --resume continues to the same result."""
     one_torch_thread()
@@ -188,7 +187,7 @@ def demo() -> None:
     chosen = recipe("liars_dice", "demo")
     out.rule("Liar's Dice with one die each: training for about a minute")
     try:
-        train("liars_dice", DEMO, "demo", resume=True, seed=0)
+        train(Training("liars_dice", DEMO, "demo", resume=True, seed=0))
     except RunError as error:
         raise RunError(f"{error}. To start the demo again, remove {DEMO}") from None
     game, trained = (

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import functools
 import json
-import os
 import random
 import shutil
 import sqlite3
-import subprocess
-import sys
 from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
@@ -23,7 +20,7 @@ import numpy as np
 import torch
 from fuzz_commands import PLACE, TINY_SEARCH, USED, fresh_files, run_command
 from fuzz_tables import NAMES, game_named, refused
-from fuzzing import ACCEPTED, REFUSED, Wrong
+from fuzzing import REFUSED
 from safetensors.numpy import save as tensor_bytes
 
 from kibitz import nets
@@ -568,56 +565,12 @@ def _list_again(folder: Path, name: str, sha256: str) -> None:
         path.write_bytes(tensor_bytes(stored.arrays, {**metadata, "sha256": right}))
 
 
-# Compiled code ------------------------------------------------------------------------------------
-
-PROGRAM = "from kibitz.games import load; game = load('kuhn'); game.turn(game.fresh())"
-
-
-@functools.cache
-def valid_code() -> Path:
-    folder = PLACE / "code"
-    folder.mkdir()
-    _run_with(folder)
-    return folder
-
-
-def _run_with(folder: Path) -> None:
-    env = {**os.environ, "KIBITZ_CACHE": str(folder)}
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], env=env, capture_output=True, text=True, timeout=120
-    )
-    if done.returncode or "Traceback" in done.stderr:
-        raise Wrong(f"status {done.returncode}: {done.stderr[-1500:]}")
-
-
-def compiled_code(rng: random.Random) -> str:
-    """An entry of the cache that is cut, changed or another one: it is compiled anew."""
-    folder = ODD / "code"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(valid_code(), folder)
-    files = [f for f in sorted(folder.rglob("*")) if f.is_file()]
-    contents = [file.read_bytes() for file in files]
-    for file, content in zip(files, contents, strict=True):
-        match rng.randrange(4):
-            case 0:
-                file.write_bytes(mutate.content(rng, content))
-            case 1:
-                file.write_bytes(rng.choice(contents))
-            case 2:
-                file.unlink()
-                if rng.random() < 0.5:
-                    file.mkdir()
-    _run_with(folder)
-    return ACCEPTED
-
-
 CASES = {
     "records": a_record,
     "results": a_results_file,
     "networks": a_network,
     "onnx": an_onnx_file,
     "runs": a_run,
-    "compiled_code": compiled_code,
 }
 
 

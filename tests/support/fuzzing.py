@@ -41,7 +41,7 @@ ENOUGH = 5  # findings of a kind, after which it stops
 
 ACCEPTED, REFUSED = "accepted", "refused"
 FOLDER = "KIBITZ_FUZZ"  # the variable that names the folder for a worker's files
-MODULES = ("fuzz_tables", "fuzz_commands", "fuzz_files")
+MODULES = ("fuzz_tables", "fuzz_commands", "fuzz_files", "fuzz_code")
 
 Case = Callable[[random.Random], str]
 
