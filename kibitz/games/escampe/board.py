@@ -66,10 +66,7 @@ def count(cells):
 def around(cells):
     """All cells one step away from a cell of the set."""
     return (
-        (cells & ~COLUMN_F) << 1
-        | (cells & ~COLUMN_A) >> 1
-        | cells << SIDE & BOARD
-        | cells >> SIDE
+        (cells & ~COLUMN_F) << 1 | (cells & ~COLUMN_A) >> 1 | cells << SIDE & BOARD | cells >> SIDE
     )
 
 
@@ -123,6 +120,8 @@ MOST_MOVES = int(np.sort(np.bincount(START, minlength=CELLS))[-6:].sum())
 
 # Hashing, after Zobrist: a position is the exclusive or of the keys of everything in it.
 _words = np.frombuffer(hashlib.shake_128(b"Escampe").digest(8 * (4 * CELLS + 4)), "<u8")
-PIECE_KEY = _words[: 4 * CELLS].reshape(4, CELLS).copy()  # white, black paladin; white, black unicorn
+PIECE_KEY = (
+    _words[: 4 * CELLS].reshape(4, CELLS).copy()
+)  # white, black paladin; white, black unicorn
 BAND_KEY = np.concatenate([np.zeros(1, np.uint64), _words[4 * CELLS : 4 * CELLS + 3]])
 BLACK_KEY = _words[-1]  # Black is to move

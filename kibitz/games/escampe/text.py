@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ...game import NotationError
-from .board import BAND_KEY, BLACK, BLACK_KEY, CELLS, NOWHERE, PIECE_KEY, SIDE, WHITE
+from .board import BAND_KEY, BLACK, BLACK_KEY, CELLS, NOWHERE, PIECE_KEY, WHITE
 
 LETTERS = "bnBN"  # white, black paladin; white, black unicorn: blanc and noir
 

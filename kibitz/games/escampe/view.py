@@ -1,4 +1,5 @@
 """Placeholder: the pieces alone."""
+
 from ...game import layout, rule
 from .board import CELLS
 
