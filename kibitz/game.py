@@ -32,6 +32,7 @@ from .notation import (
     squeezed,
     view_text,
 )
+from .open_rules import OpenRules
 from .options import GameError, OptionError, Options, shown
 from .records import DEFAULT_VIEW, RecordType, Shape, layout, record, tag_of
 
@@ -132,6 +133,7 @@ class Game:
     # option sets that the contract tries beside the defaults and the presets; None: for each option
     # its least and its largest value, and all its words
     tried: Sequence[Mapping[str, object]] | None = None
+    open_rules: OpenRules = field(default_factory=OpenRules)  # for searches, if nothing is hidden
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
     players: Mapping[str, Function | Planned] = field(default_factory=dict)
     next_round: Function | None = None  # match play in rounds, see arena.match

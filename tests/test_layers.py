@@ -20,6 +20,7 @@ FLOOR = {
     "cache": 0,
     "compiled": 0,
     "notation": 0,
+    "open_rules": 0,
     "options": 0,
     "records": 0,
     "game": 0,

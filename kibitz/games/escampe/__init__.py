@@ -28,6 +28,7 @@ from __future__ import annotations
 from ...game import Game, Shape
 from .board import MOST_MOVES, NUM_ACTIONS
 from .fair_pairs import FAIR_PAIRS
+from .judges import OPEN_RULES
 from .options import EscampeOptions
 from .rules import actions, known, odds, play, roll, score, start, state, turn
 from .text import parse
@@ -63,4 +64,5 @@ GAME = Game(
     observe=observe,
     known=known,
     parse=parse,
+    open_rules=OPEN_RULES,
 )

@@ -93,7 +93,7 @@ def ends(start, empty):
     return found & ~bit
 
 
-# Moves by number ------------------------------------------------------------------------------------
+# Moves by number ---------------------------------------------------------------------------------
 
 
 def _walks(path: list[int], steps: int) -> set[int]:
@@ -113,10 +113,18 @@ PASS = len(PAIRS)
 START, END = (np.array(cells, np.int8) for cells in zip(*PAIRS, strict=True))
 MOVE = np.full((CELLS, CELLS), -1, np.int16)  # the number of a move, by start and end
 MOVE[START, END] = np.arange(PASS)
+# By end: the cells that a move to it can start from.
+STARTS_OF = np.array([sum(1 << a for a, b in PAIRS if b == end) for end in range(CELLS)], np.int64)
 PLACE = PASS + 1  # placing a piece on a cell is action PLACE + cell
 NUM_ACTIONS = PLACE + CELLS
 # No six cells have more ends together than the six that have the most.
 MOST_MOVES = int(np.sort(np.bincount(START, minlength=CELLS))[-6:].sum())
+
+_cells = np.arange(CELLS)
+DISTANCE = (  # in steps, over anything
+    np.abs(_cells[:, None] // SIDE - _cells // SIDE)
+    + np.abs(_cells[:, None] % SIDE - _cells % SIDE)
+).astype(np.int8)
 
 # Hashing, after Zobrist: a position is the exclusive or of the keys of everything in it.
 _words = np.frombuffer(hashlib.shake_128(b"Escampe").digest(8 * (4 * CELLS + 4)), "<u8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...chance import below, mix
-from ...game import CHANCE, OVER, record, rule
+from ...game import CHANCE, OVER, record, room, rule
 from ...records import RecordType
 from .board import (
     BAND,
@@ -128,7 +128,7 @@ def score(s, out):
             out[1 - side] = 1
 
 
-# Placing: the unicorn, then the paladins in ascending order ------------------------------------------
+# Placing: the unicorn, then the paladins in ascending order --------------------------------------
 
 
 @rule
@@ -234,7 +234,7 @@ def roll(s, rng):
     return outcome
 
 
-# Moving -------------------------------------------------------------------------------------------
+# Moving ------------------------------------------------------------------------------------------
 
 
 @rule
@@ -262,6 +262,20 @@ def legal_moves(s, side, band, out):
 
 
 @rule
+def count_moves(s, side, band):
+    """How many moves a side has; 0 if it must pass."""
+    empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
+    starts = pieces(s, side) & int(ON_BAND[band])
+    prey = 1 << s.unicorn[1 - side]
+    n = 0
+    while starts:
+        cell = lowest(starts)
+        starts &= starts - 1
+        n += count(ends(cell, empty) & (empty if cell == s.unicorn[side] else empty | prey))
+    return n
+
+
+@rule
 def move(s, action):
     side, band = int(s.mover), arrival_band(action)
     if action != PASS:
@@ -280,7 +294,10 @@ def move(s, action):
     s.mover = 1 - side
 
 
-# Adjudication: games that go round in circles ---------------------------------------------------------
+# Adjudication: games that go round in circles ----------------------------------------------------
+
+
+room_for_keys = room(np.uint64, lambda game: game.state["moves"].shape[0])
 
 
 @rule
@@ -288,19 +305,26 @@ def adjudicate(s, action):
     """Write a move down that was played, and see whether the game is drawn."""
     s.moves[s.ply] = action
     s.ply += 1
-    s.occurrences = 1 + earlier(s)
+    keys, occurrences = room_for_keys(s), 1
+    for i in range(earlier_keys(s, keys)):
+        occurrences += keys[i] == s.hash
+    s.occurrences = occurrences
     taken = s.unicorn[0] == NOWHERE or s.unicorn[1] == NOWHERE
     passed_twice = s.ply > 1 and action == PASS and s.moves[s.ply - 2] == PASS
-    if not taken and (s.occurrences == 3 or passed_twice or s.ply == s.moves.shape[0]):
+    if not taken and (occurrences == 3 or passed_twice or s.ply == s.moves.shape[0]):
         s.drawn = 1
 
 
 @rule
-def earlier(s):
-    """How often this position was there before. Moves are taken back, in the hash alone."""
+def earlier_keys(s, out):
+    """Write the keys of all earlier positions, the latest first. Moves are taken back in the hash.
+
+    out: uint64 [max_plies]
+    """
     white, black = int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
-    hashed, side, found = s.hash, int(s.mover), 0
-    for ply in range(s.ply - 1, -1, -1):
+    hashed, side = s.hash, int(s.mover)
+    for back in range(s.ply):
+        ply = s.ply - 1 - back
         side = 1 - side
         before = int(s.first_band) if ply == 0 else arrival_band(int(s.moves[ply - 1]))
         action = int(s.moves[ply])
@@ -312,8 +336,8 @@ def earlier(s):
                 kind += UNICORN_KEY
                 white, black = (cell, black) if side == WHITE else (white, cell)
             hashed ^= PIECE_KEY[kind, cell] ^ PIECE_KEY[kind, end]
-        found += hashed == s.hash
-    return found
+        out[back] = hashed
+    return s.ply
 
 
 @rule
@@ -322,7 +346,7 @@ def arrival_band(action):
     return 0 if action == PASS else int(BAND[END[action]])
 
 
-# What tells positions apart ---------------------------------------------------------------------------
+# What tells positions apart ----------------------------------------------------------------------
 
 
 @rule

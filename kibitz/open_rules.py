@@ -1,0 +1,80 @@
+"""What a game without secrets may say beside its rules, for alpha-beta search and perft.
+
+All of it is optional: without a word from the game, positions are told apart by what a seat knows,
+moves are tried in their order, and a position that is not yet decided counts as even.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import Function
+
+NO_NOTE = np.dtype((np.record, [("nothing", np.int64)]))
+EVEN = 10_000  # a judge's value is between -EVEN and EVEN; both are certain defeats and victories
+
+
+@dataclass(frozen=True, eq=False)
+class Judge:
+    """A static evaluation: what a position is worth to the seat to move, without a search.
+
+    The value is a whole number above -10,000 and below 10,000. A judge may keep a note per position
+    of a line, such as the sums of a network's first layer, that is brought up to date move by move.
+    """
+
+    value: Function
+    """value(s, plan, note) -> int, for the seat to move."""
+    plan: np.void = field(default_factory=lambda: np.zeros(1, NO_NOTE)[0])
+    """A record of numbers that it goes by, such as weights."""
+    note: np.dtype[Any] = NO_NOTE
+    """The type of its notes."""
+    begin: Function | None = None
+    """begin(s, plan, note): write a note for a position from scratch."""
+    follow: Function | None = None
+    """follow(s, action, plan, before, after): the note after an action, from the one before."""
+
+
+class Past(NamedTuple):
+    """What has happened before a position, as far as it can end the game."""
+
+    keys: NDArray[np.uint64]
+    """Of the earlier positions, in any order."""
+    plies_left: int | None
+    """After so many more plies the game is drawn; None for no limit."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bare:
+    """How a position is stripped of its history, for a game whose record has one."""
+
+    options: Mapping[str, object]
+    """The options under which a record holds the position alone."""
+    strip: Callable[[Any, Any], None]
+    """strip(s, bare): write the position of `s` into a record under those options."""
+    past: Callable[[Any], Past]
+    """past(s): what the stripped record no longer says."""
+
+
+@dataclass(frozen=True, eq=False)
+class OpenRules:
+    """What searches of open games can use. Functions are rules of the game, compiled with them."""
+
+    key: Function | None = None
+    """key(s) -> uint64: the name of a position as far as its future goes, without its history."""
+    urges: Function | None = None
+    """urges(s, legal, count, out): a number from 0 to 255 per action, the highest is tried first."""
+    decisive: Function | None = None
+    """decisive(s) -> an action that wins at once for the seat to move, or -1 if there is none."""
+    skip: Function | None = None
+    """skip(s): hand the move over, as no player may: for null-move pruning."""
+    judges: Mapping[str, Judge] = field(default_factory=dict)
+    """Static evaluations by name, the best first."""
+    opening: Function | None = None
+    """opening(s, seat, rng) -> an action from the opening book, or -1."""
+    bare: Bare | None = None
+    """None: the record has no history."""
