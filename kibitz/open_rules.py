@@ -67,7 +67,7 @@ class OpenRules:
     key: Function | None = None
     """key(s) -> uint64: the name of a position as far as its future goes, without its history."""
     urges: Function | None = None
-    """urges(s, legal, count, out): a number from 0 to 255 per action, the highest is tried first."""
+    """urges(s, legal, count, out): 0 to 255 per action; the highest is tried first."""
     decisive: Function | None = None
     """decisive(s) -> an action that wins at once for the seat to move, or -1 if there is none."""
     skip: Function | None = None

@@ -15,15 +15,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..compiled import kernel, rule
-from ..game import OVER, actions, play, room, score, turn
+from ..game import OVER, Game, actions, play, room, score, turn
 from .judging import begin, decisive, follow, judged, key, urges
 
 WIN, PROVEN, ENDLESS = 100_000, 90_000, 1 << 20
 PLIES = 64  # the longest line: deeper positions are judged as they are
 MOST_EXTENSIONS = 8  # in a line
+MOST_TWICE = 32  # positions of a game that were there twice
 
 # Features, each of which can be switched off to see what it is good for.
 TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOVE = (
@@ -35,29 +36,6 @@ IDLE, RUNNING, WAITING = range(3)
 ENTER, JUDGE, NEXT = range(3)  # what a frame does next
 FULL, NARROW, REDUCED, SKIPPED = range(4)  # how a child is searched
 NONE = -1  # no action
-
-CONTROL = np.dtype(
-    (
-        np.record,
-        [
-            ("nodes", np.int64),  # visited so far
-            ("budget", np.int64),  # stop when so many have been visited
-            ("judged", np.int64),  # leaves that were judged
-            ("status", np.int32),
-            ("features", np.int32),
-            ("ply", np.int32),
-            ("depth", np.int32),  # to search the root to
-            ("alpha", np.int32),
-            ("beta", np.int32),
-            ("score", np.int32),  # of the root, once the search is IDLE again
-            ("plies_left", np.int32),  # after so many plies the game is drawn
-            ("roots", np.int32),  # actions to look at, at the root
-            ("partial", np.int32),  # 1: there are others, which are left out
-            ("waiting", np.int32),  # positions that a network has to judge
-            ("age", np.int32),  # of entries in the table
-        ],
-    )
-)
 
 FRAME = np.dtype(
     (
@@ -84,48 +62,61 @@ FRAME = np.dtype(
 )
 
 
-class Desk(NamedTuple):
-    """What one thinker writes on; or many of them, with one more axis in front."""
+def desk_type(game: Game, note: DTypeLike) -> np.dtype[np.void]:
+    """What one thinker writes on: one record, so that it travels as one pointer.
 
-    control: NDArray[np.void]
-    """[1]"""
-    frames: NDArray[np.void]
-    """[PLIES + 1]"""
-    stack: NDArray[np.void]
-    """The positions of the line that is looked at. [PLIES + 1]"""
-    notes: NDArray[np.void]
-    """The judge's. [PLIES + 1]"""
-    lists: NDArray[np.int16]
-    """Legal actions. [PLIES + 1, max_legal]"""
-    ranks: NDArray[np.int32]
-    """The higher, the earlier an action is tried. [PLIES + 1, max_legal]"""
-    lines: NDArray[np.int16]
-    """The principal variation from every ply on, at its own plies. [PLIES + 1, PLIES + 1]"""
-    killers: NDArray[np.int16]
-    """Actions that refuted something else at a ply. [PLIES + 1, 2]"""
-    history: NDArray[np.int32]
-    """How often actions have refuted something, by seat. [2, num_actions]"""
-    twice: NDArray[np.uint64]
-    """Keys of positions that were there twice: once more is a draw. [n]"""
-    asked: NDArray[np.void]
-    """Positions that a network has to judge. [max_legal]"""
-    asked_keys: NDArray[np.uint64]
-    """[max_legal]"""
-    answers: NDArray[np.int32]
-    """What they are worth to the seat to move. [max_legal]"""
+    note: the type of the judge's notes.
+    """
+    plies, legal = PLIES + 1, game.max_legal
+    return np.dtype(
+        (
+            np.record,
+            [
+                ("nodes", np.int64),  # visited so far
+                ("budget", np.int64),  # stop when so many have been visited
+                ("judged", np.int64),  # leaves that were judged
+                ("status", np.int32),
+                ("features", np.int32),
+                ("ply", np.int32),
+                ("depth", np.int32),  # to search the root to
+                ("alpha", np.int32),
+                ("beta", np.int32),
+                ("score", np.int32),  # of the root, once the search is IDLE again
+                ("plies_left", np.int32),  # after so many plies the game is drawn
+                ("roots", np.int32),  # actions to look at, at the root
+                ("partial", np.int32),  # 1: there are others, which are left out
+                ("waiting", np.int32),  # positions that a network has to judge
+                ("twice_count", np.int32),
+                ("twice", np.uint64, MOST_TWICE),  # keys that were there twice: now a draw
+                ("frames", FRAME, plies),
+                ("stack", game.state, plies),  # the positions of the line that is looked at
+                ("notes", note, plies),
+                ("ranks", np.int32, (plies, legal)),  # the higher, the earlier it is tried
+                ("lists", np.int16, (plies, legal)),  # legal actions
+                ("lines", np.int16, (plies, plies)),  # principal variations, at their own plies
+                ("killers", np.int16, (plies, 2)),  # actions that refuted siblings at a ply
+                ("history", np.int32, (2, game.num_actions)),  # what actions have refuted, by seat
+                ("asked", game.state, legal),  # positions that a network has to judge
+                ("asked_keys", np.uint64, legal),
+                ("answers", np.int32, legal),  # what they are worth to the seat to move
+            ],
+        )
+    )
 
 
 class Shared(NamedTuple):
-    """What all threads of a search share: a transposition table, and values by a network.
+    """What all desks of a search share.
 
     Threads write without asking each other. An entry whose key has been written by one and whose
     data by another does not pass the check, because what is stored is their exclusive or.
     """
 
-    keys: NDArray[np.uint64]
-    data: NDArray[np.uint64]
-    value_keys: NDArray[np.uint64]
+    table: NDArray[np.uint64]
+    """Transpositions: a key and an entry each. [slots, 2]"""
     values: NDArray[np.uint64]
+    """What a network has said of positions: a key and a value each. [slots, 2]"""
+    stop: NDArray[np.int64]
+    """1 as soon as one of the desks is done. [1]"""
 
 
 room_for_scores = room(np.float32, lambda game: game.seats)
@@ -135,56 +126,41 @@ room_for_scores = room(np.float32, lambda game: game.seats)
 def advance_all(first, end, step, desks, shared, who):
     """Let desks go on until they are done, wait for a network, or have used their budget."""
     for i in range(first, end, step):
-        advance(
-            Desk(
-                desks.control[i],
-                desks.frames[i],
-                desks.stack[i],
-                desks.notes[i],
-                desks.lists[i],
-                desks.ranks[i],
-                desks.lines[i],
-                desks.killers[i],
-                desks.history[i],
-                desks.twice[i],
-                desks.asked[i],
-                desks.asked_keys[i],
-                desks.answers[i],
-            ),
-            shared,
-            who,
-        )
+        advance(desks[i], shared, who)
 
 
 @rule
 def advance(desk, shared, who):
-    control = desk.control[0]
-    if control.status == IDLE:
+    if desk.status == IDLE:
         return
-    control.status = RUNNING
-    while control.status == RUNNING and control.nodes < control.budget:
-        stage = desk.frames[control.ply].stage
+    desk.status = RUNNING
+    while desk.status == RUNNING and desk.nodes < desk.budget and shared.stop[0] == 0:
+        stage = desk.frames[desk.ply].stage
         if stage == ENTER:
-            enter(desk, shared, who)
+            value = enter(desk, shared)
         elif stage == JUDGE:
-            judge(desk, shared, who)
+            value = judge(desk, shared, who)
         else:
-            go_on(desk, shared, who)
+            value = go_on(desk, shared, who)
+        if value != ENDLESS:
+            leave(desk, value)
+    if desk.status == IDLE:
+        shared.stop[0] = 1
 
 
 @kernel
 def begin_all(first, end, step, desks, who):
     """Set desks up for a search of the positions at the bottom of their stacks."""
     for i in range(first, end, step):
-        control, root = desks.control[i, 0], desks.frames[i, 0]
-        s = desks.stack[i, 0]
-        begin(who, s, desks.notes[i, 0])
-        control.ply = 0
-        control.status = RUNNING
+        desk = desks[i]
+        root, s = desk.frames[0], desk.stack[0]
+        begin(who, s, desk.notes[0])
+        desk.ply = 0
+        desk.status = RUNNING
         root.key = key(s)
-        root.alpha = root.floor = control.alpha
-        root.beta = control.beta
-        root.depth = root.left = control.depth
+        root.alpha = root.floor = desk.alpha
+        root.beta = desk.beta
+        root.depth = root.left = desk.depth
         root.seat = turn(s)
         root.over = 0
         root.extensions = 0
@@ -195,45 +171,40 @@ def begin_all(first, end, step, desks, who):
 
 
 @rule
-def enter(desk, shared, who):
-    """Look at a position for the first time: it may be decided, drawn, known, or a leaf."""
-    control = desk.control[0]
-    ply = control.ply
+def enter(desk, shared):
+    """Look at a position for the first time. Returns its value, or ENDLESS while it is open."""
+    ply = desk.ply
     s, f = desk.stack[ply], desk.frames[ply]
-    control.nodes += 1
+    desk.nodes += 1
     f.line = ply
     if ply > 0:
         if f.over:
-            leave(desk, shared, end_score(s, f.seat, ply))
-            return
+            return end_score(s, f.seat, ply)
         f.key = key(s)
-        if ply >= control.plies_left or seen_before(desk, ply):
-            leave(desk, shared, 0)
-            return
-        if control.features & LEAF_RULE:
+        if ply >= desk.plies_left or seen_before(desk, ply):
+            return 0
+        if desk.features & LEAF_RULE:
             action = decisive(s)
             if action >= 0:
                 desk.lines[ply, ply] = action
                 f.line = ply + 1
-                leave(desk, shared, WIN - ply - 1)
-                return
+                return WIN - ply - 1
     found = NONE
-    if control.features & TABLE and f.depth > 0:
-        entry = probe(shared, f.key)
+    if desk.features & TABLE and f.depth > 0:
+        entry = probe(shared.table, f.key)
         if entry != 0:
             found = entry_action(entry)
             if ply > 0 and entry_depth(entry) >= f.depth and cuts(entry, f, ply):
-                leave(desk, shared, entry_score(entry, ply))
-                return
-    f.count = control.roots if ply == 0 else NONE
-    if ply > 0 and control.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS:
+                return entry_score(entry, ply)
+    f.count = desk.roots if ply == 0 else NONE
+    if ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS:
         f.count = actions(s, desk.lists[ply])
         if f.count == 1:
             f.left += 1
             f.extensions += 1
     if f.left <= 0 or ply == PLIES:
         f.stage = JUDGE
-        return
+        return ENDLESS
     if f.count == NONE:
         f.count = actions(s, desk.lists[ply])
     rank(desk, found)
@@ -242,6 +213,7 @@ def enter(desk, shared, who):
     f.index = 0
     f.way = FULL
     f.stage = NEXT
+    return ENDLESS
 
 
 @rule
@@ -260,7 +232,7 @@ def seen_before(desk, ply):
     for earlier in range(ply - 2, -1, -1):
         if desk.frames[earlier].key == hashed:
             return True
-    for i in range(desk.twice.shape[0]):
+    for i in range(desk.twice_count):
         if desk.twice[i] == hashed:
             return True
     return False
@@ -269,8 +241,7 @@ def seen_before(desk, ply):
 @rule
 def rank(desk, found):
     """Which actions to try first: the table's, those that refuted siblings, then by history."""
-    control = desk.control[0]
-    ply, features = control.ply, control.features
+    ply, features = desk.ply, desk.features
     f, legal, ranks = desk.frames[ply], desk.lists[ply], desk.ranks[ply]
     for i in range(f.count):
         ranks[i] = 0
@@ -288,65 +259,63 @@ def rank(desk, found):
 
 @rule
 def judge(desk, shared, who):
-    """The value of a leaf; where a network judges, its siblings are asked about with it."""
-    control = desk.control[0]
-    ply = control.ply
+    """The value of a leaf, or ENDLESS if a network has to judge it and its siblings first."""
+    ply = desk.ply
     s = desk.stack[ply]
-    if not control.features & JUDGED_OUTSIDE:
-        control.judged += 1
-        leave(desk, shared, judged(who, s, desk.notes[ply]))
-        return
+    if not desk.features & JUDGED_OUTSIDE:
+        desk.judged += 1
+        return judged(who, s, desk.notes[ply])
     hashed = desk.frames[ply].key
-    for i in range(control.waiting):
+    for i in range(desk.waiting):
         if desk.asked_keys[i] == hashed:
-            leave(desk, shared, desk.answers[i])
-            return
-    value = remembered(shared, hashed)
+            return desk.answers[i]
+    value = remembered(shared.values, hashed)
     if value != ENDLESS:
-        leave(desk, shared, value)
-        return
-    control.waiting = 0
+        return value
+    desk.waiting = 0
     ask(desk, s, hashed)
     if ply > 0:
         ask_siblings(desk, shared)
-    control.judged += control.waiting
-    control.status = WAITING
+    desk.judged += desk.waiting
+    desk.status = WAITING
+    return ENDLESS
 
 
 @rule
 def ask(desk, s, hashed):
-    control = desk.control[0]
-    desk.asked[control.waiting] = s
-    desk.asked_keys[control.waiting] = hashed
-    control.waiting += 1
+    desk.asked[desk.waiting] = s
+    desk.asked_keys[desk.waiting] = hashed
+    desk.waiting += 1
 
 
 @rule
 def ask_siblings(desk, shared):
     """Ask about the positions that come next, if they are leaves and not known."""
-    ply = desk.control[0].ply
+    ply = desk.ply
     parent, spare = desk.frames[ply - 1], desk.stack[PLIES]
     for i in range(parent.index, parent.count):
-        if desk.control[0].waiting == desk.asked.shape[0]:
+        if desk.waiting == desk.asked.shape[0]:
             return
         desk.stack[PLIES] = desk.stack[ply - 1]
         play(spare, desk.lists[ply - 1, i])
         hashed = key(spare)
-        if turn(spare) != OVER and decisive(spare) < 0 and remembered(shared, hashed) == ENDLESS:
+        if (
+            turn(spare) != OVER
+            and decisive(spare) < 0
+            and remembered(shared.values, hashed) == ENDLESS
+        ):
             ask(desk, spare, hashed)
 
 
 @rule
 def go_on(desk, shared, who):
-    """Try the next action of a node, or leave it."""
-    control = desk.control[0]
-    ply = control.ply
+    """Try the next action of a node. Returns its value once there is none."""
+    ply = desk.ply
     f = desk.frames[ply]
     if f.index == f.count:
-        if control.features & TABLE and f.depth > 0 and not (ply == 0 and control.partial):
-            keep(shared, f, ply, control.age)
-        leave(desk, shared, f.best)
-        return
+        if desk.features & TABLE and f.depth > 0 and not (ply == 0 and desk.partial):
+            keep(shared.table, f, ply)
+        return f.best
     take_next(desk.lists[ply], desk.ranks[ply], f.index, f.count)
     action = desk.lists[ply, f.index]
     f.index += 1
@@ -358,11 +327,12 @@ def go_on(desk, shared, who):
     child.over = 1 if mover == OVER else 0
     child.seat = 1 - f.seat if mover == OVER else mover
     f.way = FULL
-    if f.index > 1 and control.features & PVS:
+    if f.index > 1 and desk.features & PVS:
         f.way = NARROW
     if is_late(desk, f, ply):
         f.way = REDUCED
     descend(desk, f, child)
+    return ENDLESS
 
 
 @rule
@@ -380,13 +350,13 @@ def take_next(legal, ranks, index, count):
 def is_late(desk, f, ply):
     """Whether an action comes so late that it is first searched less deep."""
     quiet = desk.ranks[ply, f.index - 1] < 1 << 29
-    return desk.control[0].features & REDUCTIONS and f.left >= 3 and f.index > 3 and quiet
+    return desk.features & REDUCTIONS and f.left >= 3 and f.index > 3 and quiet
 
 
 @rule
 def descend(desk, f, child):
     """Enter the child of a node with the window and depth of the way that it is searched."""
-    narrow = f.way == NARROW or (f.way == REDUCED and desk.control[0].features & PVS)
+    narrow = f.way == NARROW or (f.way == REDUCED and desk.features & PVS)
     low, high = f.alpha, f.alpha + 1 if narrow else f.beta
     same = child.seat == f.seat
     child.alpha = child.floor = low if same else -high
@@ -395,24 +365,23 @@ def descend(desk, f, child):
     child.left = child.depth
     child.extensions = f.extensions
     child.stage = ENTER
-    desk.control[0].ply += 1
+    desk.ply += 1
 
 
 @rule
-def leave(desk, shared, value):
+def leave(desk, value):
     """Return from a node to the one above."""
-    control = desk.control[0]
-    ply = control.ply
+    ply = desk.ply
     if ply == 0:
-        control.score = value
-        control.status = IDLE
+        desk.score = value
+        desk.status = IDLE
         return
-    control.ply = ply - 1
+    desk.ply = ply - 1
     f, child = desk.frames[ply - 1], desk.frames[ply]
     if child.seat != f.seat:
         value = -value
     if f.way == REDUCED and value > f.alpha:
-        f.way = NARROW if control.features & PVS else FULL
+        f.way = NARROW if desk.features & PVS else FULL
         descend(desk, f, child)
     elif f.way == NARROW and f.alpha < value < f.beta:
         f.way = FULL
@@ -424,8 +393,7 @@ def leave(desk, shared, value):
 @rule
 def accept(desk, value):
     """What an action is worth, for sure or as far as it matters."""
-    control = desk.control[0]
-    ply = control.ply
+    ply = desk.ply
     f = desk.frames[ply]
     if value <= f.best:
         return
@@ -448,8 +416,7 @@ def accept(desk, value):
 @rule
 def refutes(desk, action):
     """Remember an action that was too good for the other seat."""
-    control = desk.control[0]
-    f, killers = desk.frames[control.ply], desk.killers[control.ply]
+    f, killers = desk.frames[desk.ply], desk.killers[desk.ply]
     if killers[0] != action:
         killers[1] = killers[0]
         killers[0] = action
@@ -464,13 +431,12 @@ SCORE_OFFSET = 1 << 19
 
 
 @rule
-def probe(shared, hashed):
+def probe(table, hashed):
     """The entry of a position, or 0."""
-    slot = np.int64(hashed & np.uint64(shared.keys.shape[0] - 1))
+    slot = np.int64(hashed & np.uint64(table.shape[0] - 1))
     for i in range(2):
-        data = shared.data[slot ^ i]
-        if shared.keys[slot ^ i] ^ data == hashed:
-            return np.int64(data)
+        if table[slot ^ i, 0] ^ table[slot ^ i, 1] == hashed:
+            return np.int64(table[slot ^ i, 1])
     return np.int64(0)
 
 
@@ -503,47 +469,44 @@ def cuts(entry, f, ply):
 
 
 @rule
-def keep(shared, f, ply, age):
-    """Store what a frame has found, in place of something older or not as deep."""
+def keep(table, f, ply):
+    """Store what a frame has found, in place of what was not searched as deep.
+
+    Of two slots the first is for deep searches, the second for the latest.
+    """
     value = f.best
     if value > PROVEN:
         value += ply
     elif value < -PROVEN:
         value -= ply
     bound = AT_LEAST if f.best >= f.beta else EXACT if f.best > f.floor else AT_MOST
-    depth = min(max(f.depth, 0), 255)
-    entry = (value + SCORE_OFFSET) | depth << 20 | bound << 28 | (f.action + 1) << 30 | age << 46
-    slot = np.int64(f.key & np.uint64(shared.keys.shape[0] - 1))
-    chosen, least = slot, 1 << 30
-    for i in range(2):
-        data = np.int64(shared.data[slot ^ i])
-        worth = entry_depth(data) + (256 if data >> 46 & 0xFF == age else 0)
-        if shared.keys[slot ^ i] ^ shared.data[slot ^ i] == f.key:
-            worth = -1
-        if worth < least:
-            chosen, least = slot ^ i, worth
-    shared.data[chosen] = np.uint64(entry)
-    shared.keys[chosen] = f.key ^ np.uint64(entry)
+    entry = (value + SCORE_OFFSET) | f.depth << 20 | bound << 28 | (f.action + 1) << 30
+    slot = np.int64(f.key & np.uint64(table.shape[0] - 1)) & ~1
+    own = table[slot, 0] ^ table[slot, 1] == f.key
+    if not own and entry_depth(np.int64(table[slot, 1])) > f.depth:
+        slot += 1
+    table[slot, 1] = np.uint64(entry)
+    table[slot, 0] = f.key ^ np.uint64(entry)
 
 
 @rule
-def remembered(shared, hashed):
+def remembered(values, hashed):
     """What a network has said of a position, or ENDLESS."""
-    slot = np.int64(hashed & np.uint64(shared.value_keys.shape[0] - 1))
-    value = shared.values[slot]
-    return np.int64(value) - WIN if shared.value_keys[slot] ^ value == hashed else ENDLESS
+    slot = np.int64(hashed & np.uint64(values.shape[0] - 1))
+    value = values[slot, 1]
+    return np.int64(value) - WIN if values[slot, 0] ^ value == hashed else ENDLESS
 
 
 @kernel
 def answer_all(first, end, step, desks, shared):
     """Remember the answers of a network, and let the desks go on."""
     for i in range(first, end, step):
-        control = desks.control[i, 0]
-        if control.status != WAITING:
+        desk = desks[i]
+        if desk.status != WAITING:
             continue
-        control.status = RUNNING
-        for j in range(control.waiting):
-            hashed, value = desks.asked_keys[i, j], np.uint64(desks.answers[i, j] + WIN)
-            slot = np.int64(hashed & np.uint64(shared.value_keys.shape[0] - 1))
-            shared.values[slot] = value
-            shared.value_keys[slot] = hashed ^ value
+        desk.status = RUNNING
+        for j in range(desk.waiting):
+            hashed, value = desk.asked_keys[j], np.uint64(desk.answers[j] + WIN)
+            slot = np.int64(hashed & np.uint64(shared.values.shape[0] - 1))
+            shared.values[slot, 1] = value
+            shared.values[slot, 0] = hashed ^ value
