@@ -1,6 +1,6 @@
 """Players: a sight goes in, an action comes out."""
 
-from . import champions, networks, searching
+from . import alphabeta, champions, networks, searching
 from .networks import Drawing, NetPlayer, seat_network
 from .scripted import Scripted
 from .searching import TreeSearch
@@ -19,6 +19,7 @@ __all__ = [
     "Sight",
     "Thought",
     "TreeSearch",
+    "alphabeta",
     "answers",
     "champions",
     "explain",

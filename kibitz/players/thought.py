@@ -21,6 +21,8 @@ class Candidate:
     """How likely the network plays it without a search; without a network, the same for all."""
     visits: int | None = None
     """How many simulations went through it."""
+    mate_in: int | None = None
+    """Plies to the end if it is proven, below 0 for a defeat."""
     line: tuple[str, ...] = ()
     """What is expected to follow, as the seat to move would hear of it."""
 
@@ -38,7 +40,9 @@ class Thought:
     simulations: int = 0
     nodes: int = 0
     depth: int = 0
-    """Decisions in the longest line."""
+    """Decisions in the longest line, or plies that were searched completely."""
+    table_use: float | None = None
+    """The share of the transposition table that is filled."""
     seconds: float = 0.0
 
     @property

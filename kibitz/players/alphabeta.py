@@ -1,0 +1,170 @@
+"""Players that look ahead with alpha-beta: open games for two."""
+
+from __future__ import annotations
+
+import queue
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field, replace
+
+import numpy as np
+
+from ..chance import Stream
+from ..devices import lanes
+from ..game import Game, State, nothing_hidden
+from ..open_rules import EVEN, Judge
+from ..search.deepening import AlphaBeta, Found, Limits, Line, Outside, mate_in
+from .sight import Actions, Player, PlayerError, Sight
+from .texts import limit, register, whole
+from .thought import Candidate, Inquiry, Thought
+
+SLOTS_BY_DEPTH = {4: 1 << 12, 6: 1 << 15}  # a shallow search fills no large table
+SECONDS = 0.2  # per move, unless the player's text says otherwise
+SAFETY = 0.02  # seconds of a move's time that are kept for everything else
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """How a player thinks: what judges positions, for how long, on how many threads."""
+
+    judge: str | Judge | Outside = ""
+    limits: Limits = field(default_factory=lambda: Limits(seconds=SECONDS))
+    threads: int = 1
+    slots: int = 1 << 18
+    weights: str = ""
+    """Hash of the network that judges, where one does."""
+
+
+class AlphaBetaPlayer:
+    """Looks ahead at every decision, at several tables at once on as many cores."""
+
+    def __init__(self, game: Game, thinking: Thinking, name: str) -> None:
+        self.game, self.thinking, self.name = game, thinking, name
+        self._idle: queue.SimpleQueue[AlphaBeta] = queue.SimpleQueue()
+
+    @property
+    def identity(self) -> str:
+        judge, limits = self.thinking.judge, asdict(self.thinking.limits)
+        who = judge if isinstance(judge, str) else f"net {self.thinking.weights}"
+        if not isinstance(judge, str) and not self.thinking.weights:
+            return ""
+        return f"alpha-beta {who} {limits} {self.thinking.threads} {self.thinking.slots}"
+
+    def choose(self, sight: Sight) -> Actions:
+        states, (legal, counts) = sight.imagine(), sight.legal
+        chosen = legal[:, 0].astype(np.int64)
+        for i in np.flatnonzero(counts > 1):
+            chosen[i] = self._from_book(states[i], int(sight.seats[i]), sight.rngs[i])
+        open_ = np.flatnonzero((counts > 1) & (chosen < 0))
+        workers = min(max(1, lanes() // self.thinking.threads), len(open_))
+        if workers <= 1:
+            found = [self._think(states[i]) for i in open_]
+        else:
+            with ThreadPoolExecutor(workers) as pool:
+                found = list(pool.map(self._think, [states[i] for i in open_]))
+        for i, line in zip(open_, found, strict=True):
+            chosen[i] = line.best.action
+        return chosen
+
+    def _from_book(self, s: State, seat: int, rng: Stream) -> int:
+        """An action from the game's opening book; -1 if it has none."""
+        opening = self.game.open_rules.opening
+        return -1 if opening is None else int(opening(s, seat, rng))
+
+    def _think(self, s: State) -> Found:
+        """One search, by a thinker that is idle or a new one."""
+        try:
+            thinker = self._idle.get_nowait()
+        except queue.Empty:
+            thinker = self._thinker()
+        found = thinker.search(s, self.thinking.limits)
+        self._idle.put(thinker)
+        return found
+
+    def _thinker(self) -> AlphaBeta:
+        thinking = self.thinking
+        return AlphaBeta(self.game, thinking.judge, threads=thinking.threads, slots=thinking.slots)
+
+    def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
+        """Searches deeper and deeper while somebody watches; Ctrl-C ends it with what there is."""
+        limits = self.thinking.limits
+        if inquiry.seconds is not None:
+            limits = replace(limits, nodes=None, seconds=inquiry.seconds)
+
+        def thought(found: Found) -> Thought:
+            return self._thought(sight, found)
+
+        found = self._thinker().search(
+            sight.imagine()[0],
+            limits,
+            lines=inquiry.lines,
+            watch=lambda found: inquiry.watch(thought(found)),
+        )
+        return thought(found)
+
+    def _thought(self, sight: Sight, found: Found) -> Thought:
+        s = sight.imagine()[0]
+        return Thought(
+            player=self.name,
+            seat=int(sight.seats[0]),
+            candidates=tuple(candidate(self.game, s, line) for line in found.lines),
+            value=value_of(found.best.score),
+            nodes=found.nodes,
+            depth=found.depth,
+            seconds=found.seconds,
+            table_use=found.table_use,
+        )
+
+
+def candidate(game: Game, s: State, line: Line) -> Candidate:
+    """A line of play in words."""
+    s, texts = game.copy(s), []
+    for action in line.actions:
+        texts.append(str(game.action_text(s, action)))
+        game.play(s, action)
+    return Candidate(
+        action=line.action,
+        text=texts[0],
+        value=value_of(line.score),
+        mate_in=mate_in(line.score),
+        line=tuple(texts[1:]),
+    )
+
+
+def value_of(score: int) -> float:
+    """A score as a number from -1 to 1."""
+    return max(-1.0, min(1.0, score / EVEN))
+
+
+def can_be_searched(game: Game) -> bool:
+    """Whether alpha-beta can play a game: see `search.deepening.check_open`."""
+    return game.seats == 2 and game.zero_sum and game.redeal is nothing_hidden
+
+
+@register("alphabeta", sits_at=can_be_searched)
+def alphabeta(
+    game: Game,
+    name: str,
+    seconds: str = "",
+    depth: str = "",
+    nodes: str = "",
+    judge: str = "",
+    threads: str = "1",
+) -> Player:
+    """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game."""
+    if not can_be_searched(game):
+        raise PlayerError(f"alphabeta cannot play {game.name}: it is not an open game for two")
+    limits = limits_in(seconds, depth, nodes)
+    slots = next((n for most, n in SLOTS_BY_DEPTH.items() if limits.depth <= most), 1 << 18)
+    thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots)
+    return AlphaBetaPlayer(game, thinking, name)
+
+
+def limits_in(seconds: str, depth: str, nodes: str) -> Limits:
+    """The limits in a player's text; a fifth of a second per move if there are none."""
+    limits = Limits(
+        depth=whole("depth", depth, least=1) if depth else Limits.depth,
+        nodes=whole("nodes", nodes, least=1) if nodes else None,
+        seconds=limit(seconds),
+    )
+    given = depth or nodes or seconds
+    return limits if given else replace(limits, seconds=SECONDS)
