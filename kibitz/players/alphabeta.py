@@ -12,7 +12,16 @@ from ..chance import Stream
 from ..devices import lanes
 from ..game import Game, State, nothing_hidden
 from ..open_rules import EVEN, Judge
-from ..search.deepening import AlphaBeta, Found, Limits, Line, Outside, mate_in
+from ..search.deepening import (
+    AlphaBeta,
+    Feature,
+    Found,
+    Limits,
+    Line,
+    Outside,
+    feature_bits,
+    mate_in,
+)
 from .sight import Actions, Player, PlayerError, Sight
 from .texts import limit, register, whole
 from .thought import Candidate, Inquiry, Thought
@@ -30,6 +39,8 @@ class Thinking:
     limits: Limits = field(default_factory=lambda: Limits(seconds=SECONDS))
     threads: int = 1
     slots: int = 1 << 18
+    without: tuple[Feature, ...] = ()
+    """Features of the search that are switched off."""
     weights: str = ""
     """Hash of the network that judges, where one does."""
 
@@ -43,11 +54,12 @@ class AlphaBetaPlayer:
 
     @property
     def identity(self) -> str:
-        judge, limits = self.thinking.judge, asdict(self.thinking.limits)
-        who = judge if isinstance(judge, str) else f"net {self.thinking.weights}"
-        if not isinstance(judge, str) and not self.thinking.weights:
+        thinking = self.thinking
+        judge = thinking.judge if isinstance(thinking.judge, str) else thinking.weights
+        if not isinstance(thinking.judge, str) and not judge:
             return ""
-        return f"alpha-beta {who} {limits} {self.thinking.threads} {self.thinking.slots}"
+        search = (asdict(thinking.limits), thinking.threads, thinking.slots, thinking.without)
+        return f"alpha-beta {judge} {search}"
 
     def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
@@ -149,13 +161,19 @@ def alphabeta(
     nodes: str = "",
     judge: str = "",
     threads: str = "1",
+    without: str = "",
 ) -> Player:
-    """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game."""
+    """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game.
+
+    without: features to switch off, such as `reductions+extensions`.
+    """
     if not can_be_searched(game):
         raise PlayerError(f"alphabeta cannot play {game.name}: it is not an open game for two")
     limits = limits_in(seconds, depth, nodes)
     slots = next((n for most, n in SLOTS_BY_DEPTH.items() if limits.depth <= most), 1 << 18)
-    thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots)
+    off = tuple(filter(None, without.split("+")))
+    feature_bits(off)  # refuses unknown ones
+    thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots, off)
     return AlphaBetaPlayer(game, thinking, name)
 
 

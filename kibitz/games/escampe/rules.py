@@ -114,7 +114,7 @@ def play(s, action):
         if s.moves.shape[0] > 1:
             adjudicate(s, action)
     elif s.placing == FAIR:
-        place_pair(s, action)
+        place_numbered(s, int(FAIR_PAIRS[action]))
     else:
         place(s, action - PLACE if s.placing == CHOSEN else action)
 
@@ -185,9 +185,8 @@ def place(s, cell):
 
 
 @rule
-def place_pair(s, number):
-    """Both placements at once: one of the fair pairs."""
-    pair = int(FAIR_PAIRS[number])
+def place_numbered(s, pair):
+    """Both placements at once: Black's number times White's count, plus White's number."""
     for index in (pair // WHITE_PLACEMENTS, pair % WHITE_PLACEMENTS):
         low = index < EDGE_PLACEMENTS if s.placed == 0 else edge(s) == LOW_EDGE
         unicorn, paladins = placement(index % EDGE_PLACEMENTS, 0 if low else 4 * SIDE)
