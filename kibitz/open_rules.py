@@ -39,6 +39,24 @@ class Judge:
     """follow(s, action, plan, before, after): the note after an action, from the one before."""
 
 
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A position as a short list of numbers per seat, for networks that sum a column for each.
+
+    All are rules of the game. A network that keeps the sums needs to look at few columns per move.
+    """
+
+    size: int
+    """Features are the integers below this."""
+    most: int
+    """Features of a position at most, and changes by an action."""
+    present: Function
+    """present(s, seat, out) -> count: the features of a position as a seat sees it."""
+    changes: Function
+    """changes(s, action, seat, out) -> count: what an action adds, as feature + 1, and takes away,
+    as -(feature + 1)."""
+
+
 class Past(NamedTuple):
     """What has happened before a position, as far as it can end the game."""
 
@@ -72,6 +90,8 @@ class OpenRules:
     """decisive(s) -> an action that wins at once for the seat to move, or -1 if there is none."""
     skip: Function | None = None
     """skip(s): hand the move over, as no player may: for null-move pruning."""
+    features: Features | None = None
+    """For networks with running sums."""
     judges: Mapping[str, Judge] = field(default_factory=dict)
     """Static evaluations by name, the best first."""
     opening: Function | None = None

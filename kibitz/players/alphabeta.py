@@ -14,21 +14,22 @@ from ..game import Game, State, nothing_hidden
 from ..open_rules import EVEN, Judge
 from ..search.deepening import (
     AlphaBeta,
-    Feature,
     Found,
     Limits,
     Line,
     Outside,
     feature_bits,
     mate_in,
+    stripped,
 )
+from .networks import loaded_network
 from .sight import Actions, Player, PlayerError, Sight
+from .static import STATIC, batch_judge
 from .texts import limit, register, whole
 from .thought import Candidate, Inquiry, Thought
 
 SLOTS_BY_DEPTH = {4: 1 << 12, 6: 1 << 15}  # a shallow search fills no large table
 SECONDS = 0.2  # per move, unless the player's text says otherwise
-SAFETY = 0.02  # seconds of a move's time that are kept for everything else
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Thinking:
     limits: Limits = field(default_factory=lambda: Limits(seconds=SECONDS))
     threads: int = 1
     slots: int = 1 << 18
-    without: tuple[Feature, ...] = ()
+    without: tuple[str, ...] = ()
     """Features of the search that are switched off."""
     weights: str = ""
     """Hash of the network that judges, where one does."""
@@ -160,11 +161,13 @@ def alphabeta(
     depth: str = "",
     nodes: str = "",
     judge: str = "",
+    net: str = "",
     threads: str = "1",
     without: str = "",
 ) -> Player:
     """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game.
 
+    net: the file of a network that judges positions, in place of one of the game's own judges.
     without: features to switch off, such as `reductions+extensions`.
     """
     if not can_be_searched(game):
@@ -174,7 +177,20 @@ def alphabeta(
     off = tuple(filter(None, without.split("+")))
     feature_bits(off)  # refuses unknown ones
     thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots, off)
+    if net:
+        thinking = judged_by(net, game, thinking)
     return AlphaBetaPlayer(game, thinking, name)
+
+
+def judged_by(path: str, game: Game, thinking: Thinking) -> Thinking:
+    """The same with a network as the judge."""
+    if thinking.judge:
+        raise PlayerError(f"judge={thinking.judge}, net={path}: only one of them can judge")
+    network, kind, seen = loaded_network(path, game)
+    if not kind.guides_search:
+        raise PlayerError(f"net={path}: this network says nothing of positions")
+    judge = STATIC.get(kind.name, batch_judge)(stripped(seen), network)
+    return replace(thinking, judge=judge, weights=f"net {network.sha256}")
 
 
 def limits_in(seconds: str, depth: str, nodes: str) -> Limits:

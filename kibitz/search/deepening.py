@@ -13,7 +13,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +39,7 @@ from .alphabeta import (
 )
 from .judging import NOBODY, judge_token
 
-Feature = Literal[
+FEATURES = (  # of a search, each of which can be switched off
     "table",
     "pvs",
     "killers",
@@ -50,8 +49,7 @@ Feature = Literal[
     "extensions",
     "reductions",
     "aspiration",
-]
-FEATURES: tuple[Feature, ...] = get_args(Feature)
+)
 DEEPEST = PLIES - alphabeta.MOST_EXTENSIONS
 SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
@@ -173,7 +171,7 @@ class AlphaBeta:
         *,
         threads: int = 1,
         slots: int = SLOTS,
-        without: Sequence[Feature] = (),
+        without: Sequence[str] = (),
     ) -> None:
         check_open(game)
         self.game = stripped(game)
@@ -365,7 +363,7 @@ def judge_named(game: Game, judge: str | Judge) -> Judge:
     return judges[judge]
 
 
-def feature_bits(without: Sequence[Feature]) -> int:
+def feature_bits(without: Sequence[str]) -> int:
     for name in without:
         if name not in FEATURES:
             raise GameError(f"alpha-beta has no feature {name!r}; it has: {', '.join(FEATURES)}")
