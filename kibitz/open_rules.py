@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .compiled import Function
 
 NO_NOTE = np.dtype((np.record, [("nothing", np.int64)]))
-EVEN = 10_000  # a judge's value is between -EVEN and EVEN; both are certain defeats and victories
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import queue
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
 from ..chance import Stream
 from ..devices import lanes
 from ..game import Game, State, nothing_hidden
-from ..open_rules import EVEN, Judge
+from ..open_rules import Judge
 from ..search.deepening import (
     AlphaBeta,
     Found,
@@ -22,6 +23,7 @@ from ..search.deepening import (
     mate_in,
     stripped,
 )
+from ..search.judging import EVEN
 from .networks import loaded_network
 from .sight import Actions, Player, PlayerError, Sight
 from .static import STATIC, batch_judge
@@ -161,13 +163,12 @@ def alphabeta(
     depth: str = "",
     nodes: str = "",
     judge: str = "",
-    net: str = "",
     threads: str = "1",
     without: str = "",
 ) -> Player:
     """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game.
 
-    net: the file of a network that judges positions, in place of one of the game's own judges.
+    judge: one of the game's own, or the file of a network.
     without: features to switch off, such as `reductions+extensions`.
     """
     if not can_be_searched(game):
@@ -177,18 +178,19 @@ def alphabeta(
     off = tuple(filter(None, without.split("+")))
     feature_bits(off)  # refuses unknown ones
     thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots, off)
-    if net:
-        thinking = judged_by(net, game, thinking)
+    if judge and judge not in game.open_rules.judges:
+        thinking = judged_by(judge, game, thinking)
     return AlphaBetaPlayer(game, thinking, name)
 
 
 def judged_by(path: str, game: Game, thinking: Thinking) -> Thinking:
     """The same with a network as the judge."""
-    if thinking.judge:
-        raise PlayerError(f"judge={thinking.judge}, net={path}: only one of them can judge")
+    if not Path(path).is_file():
+        has = ", ".join(game.open_rules.judges) or "none"
+        raise PlayerError(f"judge={path}: there is no such file, and {game.name} has {has}")
     network, kind, seen = loaded_network(path, game)
     if not kind.guides_search:
-        raise PlayerError(f"net={path}: this network says nothing of positions")
+        raise PlayerError(f"judge={path}: this network says nothing of positions")
     judge = STATIC.get(kind.name, batch_judge)(stripped(seen), network)
     return replace(thinking, judge=judge, weights=f"net {network.sha256}")
 

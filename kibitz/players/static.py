@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ..batch import observe_all, turns_all
 from ..game import Game
-from ..open_rules import EVEN, Judge
+from ..open_rules import Judge
 from ..search.accumulator import Weights, accumulator_judge
 from ..search.deepening import Outside
+from ..search.judging import EVEN
 
 if TYPE_CHECKING:
     from ..nets.accumulator import AccumulatorNet

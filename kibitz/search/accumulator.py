@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..compiled import rule
 from ..game import GameError, turn
-from ..open_rules import EVEN, Judge
-from .judging import changes, present, room_for_features
+from ..open_rules import Judge
+from .judging import EVEN, changes, present, room_for_features
 
 ONE = 255  # what the number 1 is in a sum and in an activation
 UNIT = 64  # and in a weight

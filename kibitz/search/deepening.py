@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..devices import Cpu
 from ..game import CHANCE, OVER, Game, GameError, State, nothing_hidden
-from ..open_rules import EVEN, Judge
+from ..open_rules import Judge
 from . import alphabeta
 from .alphabeta import (
     ENDLESS,
@@ -37,7 +37,7 @@ from .alphabeta import (
     begin_all,
     desk_type,
 )
-from .judging import NOBODY, judge_token
+from .judging import EVEN, NOBODY, judge_token
 
 FEATURES = (  # of a search, each of which can be switched off
     "table",

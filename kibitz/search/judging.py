@@ -104,6 +104,7 @@ room_for_features = room(np.int16, _most_features)
 
 # Judges ------------------------------------------------------------------------------------------
 
+EVEN = 10_000  # a judge's value is above -EVEN and below EVEN, which would be certain
 _JUDGES: dict[Any, Judge] = {}  # by the type of a token, as NumPy and as numba know it
 
 
