@@ -52,6 +52,18 @@ def perft(game: Game, s: State, depth: int, *, bulk: bool = False) -> Perft:
     return Perft(nodes, None if bulk else ended, seconds)
 
 
+def divided(game: Game, s: State, depth: int) -> dict[int, int]:
+    """The sequences of `depth` moves from a position, by their first move."""
+    if depth < 1:
+        raise GameError("to divide by first moves, perft needs a depth of at least 1")
+    counts = {}
+    for move in game.moves(s):
+        after = game.copy(s)
+        game.play(after, move)
+        counts[move] = perft(game, after, depth - 1, bulk=depth > 1).nodes
+    return counts
+
+
 @kernel
 def count(first, end, step, stack, lists, left, chances, depth, bulk, counted):
     """counted: nodes, and how many of them are the end of a game. [2]"""
