@@ -47,6 +47,12 @@ for _cell in range(CELLS):
 
 
 @rule
+def set_of(cell):
+    """The set of one cell; the empty set for NOWHERE."""
+    return 0 if cell == NOWHERE else 1 << int(cell)
+
+
+@rule
 def lowest(cells):
     """The lowest cell of a set that is not empty."""
     return int(CELL_OF_REMAINDER[(cells & -cells) % 37])
@@ -93,7 +99,22 @@ def ends(start, empty):
     return found & ~bit
 
 
-# Moves by number ------------------------------------------------------------------------------------
+@rule
+def landing_cells(paladins, unicorn, band, empty, prey):
+    """Where moves of a side can end that start from the required band.
+
+    prey: the set of the enemy unicorn's cell, on which paladins alone can end.
+    """
+    starts, found = paladins & int(ON_BAND[band]), 0
+    while starts:
+        found |= ends(lowest(starts), empty) & (empty | prey)
+        starts &= starts - 1
+    if unicorn != NOWHERE and int(ON_BAND[band]) >> unicorn & 1:
+        found |= ends(unicorn, empty) & empty
+    return found
+
+
+# Moves by number ---------------------------------------------------------------------------------
 
 
 def _walks(path: list[int], steps: int) -> set[int]:
