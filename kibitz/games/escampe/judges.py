@@ -26,7 +26,7 @@ from .board import (
     ends,
     lowest,
 )
-from .rules import ALL_PLACED, arrival_band, count_moves, earlier_keys, key, pieces
+from .rules import ALL_PLACED, arrival_band, count_moves, key, pieces, taken_back
 
 FIFTHS = 5  # judge `linear` counts in fifths of a point: means over five paladins are whole then
 MOST = 9999
@@ -166,8 +166,12 @@ def strip(s, bare):
 
 
 def past(s):
-    keys = np.zeros(len(s.moves), np.uint64)
-    return Past(keys[: earlier_keys(s, keys)], len(s.moves) - int(s.ply))
+    keys, hashed = [], s.hash
+    white, black = int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
+    for ply in range(int(s.ply) - 1, -1, -1):
+        hashed, white, black = taken_back(s, ply, hashed, white, black)
+        keys.append(hashed)
+    return Past(np.array(keys, np.uint64), len(s.moves) - int(s.ply))
 
 
 OPEN_RULES = OpenRules(
