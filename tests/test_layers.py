@@ -31,6 +31,7 @@ FLOOR = {
     "nets": 1,
     "search": 1,
     "bidding": 2,
+    "portable": 2,
     "players": 3,
     "arena": 4,
     "contract": 4,
@@ -48,6 +49,9 @@ FLOOR = {
 COMPILING = {room for room, floor in FLOOR.items() if floor == 0} | {"games", "search"}
 FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING}
 FROM_OUTSIDE["nets"] = {"numpy", "torch", "safetensors"}
+FROM_OUTSIDE["portable"] = {"numpy"}
+
+BY_HAND = {"fused.py": {"triton"}, "tiles.py": {"llvmlite"}}  # machine code of their own
 
 UNCOMPILED = {"devices", "notation", "open_rules", "options", "records"}  # ground without rules
 
@@ -100,7 +104,7 @@ def test_imports_point_downstairs(path):
 def test_rules_nets_and_searches_need_little_from_outside(path):
     if room_of(path) in FROM_OUTSIDE:
         tops = {name.partition(".")[0] for name in modules_used_by(path)} - {"kibitz"}
-        allowed = FROM_OUTSIDE[room_of(path)] | ({"triton"} if path.name == "fused.py" else set())
+        allowed = FROM_OUTSIDE[room_of(path)] | BY_HAND.get(path.name, set())
         assert tops - set(sys.stdlib_module_names) <= allowed
     else:
         assert FLOOR[room_of(path)] >= 2
@@ -112,6 +116,27 @@ def test_solving_games_of_bids_exactly_needs_no_torch():
         assert not {"torch", "safetensors"} & {name.partition(".")[0] for name in modules}
         own = {name for name in modules if name.startswith("kibitz.bidding.")}
         assert all(name.startswith("kibitz.bidding.exact.") for name in own), path
+
+
+def test_portable_runtimes_use_no_other_room_so_that_their_folder_can_be_copied():
+    for path in (HOUSE / "portable").glob("*.py"):
+        assert set(rooms_used_by(path)) <= {"portable"}, path
+
+
+def test_compiled_inference_needs_no_torch():
+    loaded = run_python("import sys, kibitz.search.dual_view; print(*sys.modules)")
+    assert "kibitz.search.tiles" in loaded
+    assert "torch" not in loaded
+
+
+@pytest.mark.parametrize(
+    ("module", "not_loaded"),
+    [("banddper", {"numpy", "numba", "torch"}), ("banddper_numpy", {"numba", "torch"})],
+)
+def test_a_portable_runtime_loads_no_tensor_framework(module, not_loaded):
+    loaded = run_python(f"import sys, kibitz.portable.{module}; print(*sys.modules)")
+    assert f"kibitz.portable.{module}" in loaded
+    assert not not_loaded & set(loaded)
 
 
 @each_file
