@@ -184,6 +184,8 @@ class AlphaBeta:
         self.device, self.threads = Cpu(threads), threads
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)
+        begin_all(0, 0, 1, self.desks, self.token)  # compiled before a clock runs
+        advance_all(0, 0, 1, self.desks, self.shared, self.token)
 
     def search(
         self,
