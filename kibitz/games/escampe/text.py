@@ -258,7 +258,7 @@ def placement_text(unicorn, paladins):
 
 def parse_placement(notation):
     """The unicorn's cell and the set of paladins of a whole placement."""
-    cells = [parse_cell(name) for name in squeezed(notation).split("/")]
+    cells = [parse_cell(name) for name in squeezed(notation).upper().split("/")]
     if len(cells) != PIECES:
         raise NotationError(f"{shown(notation)}: a placement has {PIECES} cells, not {len(cells)}")
     if twice := [NAMES[cell] for cell in cells if cells.count(cell) > 1]:
