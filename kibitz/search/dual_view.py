@@ -68,12 +68,17 @@ class Room(NamedTuple):
 
 
 def pack(
-    tensors: Mapping[str, Floats], constant: Mapping[int, Floats], *, clips: bool = False
+    tensors: Mapping[str, Floats],
+    constant: Mapping[int, Floats] | None = None,
+    *,
+    clips: bool = False,
 ) -> Weights:
     """The weights of a folded network, named as in the weight files of BandDPER.
 
     constant: planes that are the same in every view, by number, [6, 6]. They are not read.
+    clips: whether blocks are clipped inside, too.
     """
+    constant = constant or {}
     embedding, blocks = len(tensors["enc_proj_b"]), sum(name.endswith("_l1_w") for name in tensors)
     layers = [f"res{block}_{layer}" for block in range(blocks) for layer in ("l1", "l2")]
     width = 2 * embedding + ESCAPES

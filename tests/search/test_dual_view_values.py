@@ -10,9 +10,9 @@ import pytest
 import torch
 from escampe_lines import lively, random_lines, views_of
 
-from kibitz.adapters.banddper_files import tensors_of
+from kibitz.bench import dual_view
 from kibitz.game import GameError
-from kibitz.nets.dual_view import DualViewConfig
+from kibitz.nets.dual_view import DualViewConfig, tensors_of
 from kibitz.portable.escampe import BAND_MAP
 from kibitz.search import tiles
 from kibitz.search.dual_view import TOGETHER, evaluate, pack, room_for, values
@@ -71,7 +71,7 @@ def test_networks_of_other_configurations_have_the_values_of_torch(config):
 def test_planes_that_are_not_called_constant_are_read(net):
     views = views_of(LINES[:20])
     views[:, 4 * 36 : 7 * 36] = np.random.default_rng(1).random((20, 3 * 36))
-    assert np.abs(values(pack(tensors_of(net), {}), views) - expected(net, views)).max() < 1e-4
+    assert np.abs(values(pack(tensors_of(net)), views) - expected(net, views)).max() < 1e-4
     assert np.abs(values(pack(tensors_of(net), BANDS), views) - expected(net, views)).max() > 1e-3
 
 
@@ -107,6 +107,15 @@ def test_a_layer_is_a_product_of_matrices_plus_a_bias(rows, depth, columns):
     tiles.linear(given, rows, depth, panels, 0, tiles.Rows(bias, 0, padded), written)
     assert np.allclose(out[:, :columns], x @ weights + bias[:columns], rtol=1e-5)
     assert np.array_equal(out[:, columns:], np.tile(bias[columns:], (rows, 1)))
+
+
+def test_the_bench_measures_both_in_turns(monkeypatch):
+    monkeypatch.setattr(dual_view, "TURNS", 2)
+    result = dual_view.bench_compiled_net()
+    assert result.parameters == 739_294
+    for size in (1, 16):
+        ratio = result.compiled_us[size] / result.torch_us[size]
+        assert result.ratio[size] == ratio > 0
 
 
 def test_the_debugger_runs_the_same_code(weights):
