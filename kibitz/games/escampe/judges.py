@@ -169,7 +169,7 @@ def past(s):
     keys, hashed = [], s.hash
     white, black = int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
     for ply in range(int(s.ply) - 1, -1, -1):
-        hashed, white, black = taken_back(s, ply, hashed, white, black)
+        hashed, white, black = taken_back(s, ply, np.uint64(hashed), white, black)
         keys.append(hashed)
     return Past(np.array(keys, np.uint64), len(s.moves) - int(s.ply))
 
