@@ -19,6 +19,7 @@ from .board import (
     NOWHERE,
     ON_BAND,
     PASS,
+    PLACE,
     START,
     STARTS_OF,
     WHITE,
@@ -140,6 +141,10 @@ def present(s, seat, out):
 def changes(s, action, seat, out):
     """A move: its piece comes and goes, the unicorn that is taken goes, the band changes."""
     n, side, band = 0, int(s.mover), arrival_band(action)
+    if s.placed < ALL_PLACED:
+        first = CELLS * kind_of(side, s.unicorn[side] == NOWHERE, seat)
+        out[0] = first + action - PLACE + 1
+        return 1
     if action != PASS:
         cell, end = int(START[action]), int(END[action])
         first = CELLS * kind_of(side, s.unicorn[side] == cell, seat) + 1
