@@ -131,16 +131,16 @@ def present(s, seat, out):
             paladins &= paladins - 1
             n += 1
         if s.unicorn[side] != NOWHERE:
-            out[n] = CELLS * kind_of(side, True, seat) + s.unicorn[side]
+            out[n] = CELLS * kind_of(side, True, seat) + int(s.unicorn[side])
             n += 1
-    out[n] = BANDS + s.band
+    out[n] = BANDS + int(s.band)
     return n + 1
 
 
 @rule
 def changes(s, action, seat, out):
     """A move: its piece comes and goes, the unicorn that is taken goes, the band changes."""
-    n, side, band = 0, int(s.mover), arrival_band(action)
+    n, side = 0, int(s.mover)
     if s.placed < ALL_PLACED:
         first = CELLS * kind_of(side, s.unicorn[side] == NOWHERE, seat)
         out[0] = first + action - PLACE + 1
@@ -154,8 +154,9 @@ def changes(s, action, seat, out):
         if s.unicorn[1 - side] == end:
             out[n] = -(CELLS * kind_of(1 - side, True, seat) + end + 1)
             n += 1
+    band = arrival_band(action)
     if band != s.band:
-        out[n] = -(BANDS + s.band + 1)
+        out[n] = -(BANDS + int(s.band) + 1)
         out[n + 1] = BANDS + band + 1
         n += 2
     return n
