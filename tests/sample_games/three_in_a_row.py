@@ -95,7 +95,10 @@ def open_rows(s, plan, note):
     """Rows without a mark of the other side, mine minus theirs."""
     difference = 0
     for row in ROWS:
-        difference += (s.marks[1 - s.mover] & row == 0) - (s.marks[s.mover] & row == 0)
+        if s.marks[1 - s.mover] & row == 0:
+            difference += 1
+        if s.marks[s.mover] & row == 0:
+            difference -= 1
     return 100 * difference
 
 

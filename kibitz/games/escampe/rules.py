@@ -265,7 +265,7 @@ def count_moves(s, side, band):
     """How many moves a side has; 0 if it must pass."""
     empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
     starts = pieces(s, side) & int(ON_BAND[band])
-    prey = 1 << s.unicorn[1 - side]
+    prey = 1 << int(s.unicorn[1 - side])
     n = 0
     while starts:
         cell = lowest(starts)
