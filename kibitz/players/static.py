@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,14 @@ from ..game import Game
 from ..open_rules import Judge
 from ..search.accumulator import Weights, accumulator_judge
 from ..search.deepening import Outside
+from ..search.dual_view import PERSPECTIVE, evaluate, pack, room_for
 from ..search.judging import EVEN
+
+CONSTANT = (4, 5, 6)  # planes of a perspective that are the same in every position
 
 if TYPE_CHECKING:
     from ..nets.accumulator import AccumulatorNet
+    from ..nets.dual_view import DualViewNet
     from ..nets.net import PolicyNet
 
 
@@ -37,6 +42,25 @@ def integer_judge(game: Game, net: AccumulatorNet) -> Judge:
             float(numbers(last.bias)[0]),
         )
     )
+
+
+def two_perspectives_judge(game: Game, net: DualViewNet) -> Outside:
+    """A network with two perspectives, compiled: leaves are judged in batches, without torch."""
+    from ..nets.dual_view import tensors_of
+
+    planes = game.look(game.fresh(), 0)[:PERSPECTIVE].reshape(-1, 6, 6)
+    constant = {plane: planes[plane] for plane in CONSTANT}
+    weights = pack(tensors_of(net), constant, clips=net.config.inner == "clipped")
+    rooms = threading.local()
+
+    def judged(states: NDArray[np.void]) -> NDArray[np.integer]:
+        if not hasattr(rooms, "own"):
+            rooms.own = room_for(weights)
+        answers = np.empty(len(states), np.float32)
+        evaluate(weights, views_of(game, states), rooms.own, answers)
+        return np.asarray(np.rint(EVEN * answers), np.int64)
+
+    return judged
 
 
 def batch_judge(game: Game, net: PolicyNet) -> Outside:
@@ -62,5 +86,8 @@ def views_of(game: Game, states: NDArray[np.void]) -> NDArray[np.float32]:
     return views.view(np.float32).reshape(len(states), -1)
 
 
-STATIC: dict[str, Callable[..., Judge | Outside]] = {"accumulator": integer_judge}
+STATIC: dict[str, Callable[..., Judge | Outside]] = {
+    "accumulator": integer_judge,
+    "dual_view": two_perspectives_judge,
+}
 """By the name of a kind of network; others judge in batches."""
