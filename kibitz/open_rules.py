@@ -85,6 +85,8 @@ class OpenRules:
     """key(s) -> uint64: the name of a position as far as its future goes, without its history."""
     urges: Function | None = None
     """urges(s, legal, count, out): 0 to 255 per action; the highest is tried first."""
+    count: Function | None = None
+    """count(s) -> how many legal actions there are, where that is faster than to list them."""
     decisive: Function | None = None
     """decisive(s) -> an action that wins at once for the seat to move, or -1 if there is none."""
     skip: Function | None = None

@@ -7,7 +7,18 @@ import numpy as np
 from ..game import OVER, Game
 from ..open_rules import Judge, OpenRules
 from ..search.deepening import stripped, without_history
-from ..search.judging import EVEN, NOBODY, begin, decisive, follow, judge_token, judged, key, urges
+from ..search.judging import (
+    EVEN,
+    NOBODY,
+    begin,
+    count,
+    decisive,
+    follow,
+    judge_token,
+    judged,
+    key,
+    urges,
+)
 from .trial import Broken, NotTried, State, Trial
 
 TRIED = 100  # positions
@@ -65,17 +76,24 @@ def keys_name_positions(trial: Trial) -> None:
 def judges_keep_their_word(trial: Trial) -> None:
     """Judges stay within their bounds, and notes that follow moves are those begun anew.
 
-    `urges` are from 0 to 255. With features, changes lead from one list to the next.
+    `count` counts what `actions` lists, and `urges` are from 0 to 255. With features, changes lead
+    from one list to the next.
     """
     rules = _rules(trial)
     bare = stripped(trial.game)
     for s in trial.thinned(trial.decisions, TRIED):
         alone, _, _ = without_history(bare, s)
+        _check_count(trial, alone)
         _check_urges(trial, alone)
         if rules.features is not None:
             _check_features(trial, bare, alone)
         for name, judge in {**rules.judges, "nobody": NOBODY}.items():
             _check_judge(trial, bare, alone, name, judge)
+
+
+def _check_count(trial: Trial, s: State) -> None:
+    if (counted := int(count(s))) != (listed := len(trial.game.legal(s))):
+        raise Broken(f"{trial.at(s)}: `count` says {counted}, and there are {listed} actions")
 
 
 def _check_urges(trial: Trial, s: State) -> None:

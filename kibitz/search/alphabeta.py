@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..compiled import kernel, rule
 from ..game import OVER, Game, actions, play, room, score, turn
-from .judging import begin, decisive, follow, judged, key, urges
+from .judging import begin, count, decisive, follow, judged, key, urges
 
 WIN, PROVEN, ENDLESS = 100_000, 90_000, 1 << 20
 PLIES = 64  # the longest line: deeper positions are judged as they are
@@ -196,17 +196,13 @@ def enter(desk, shared):
             found = entry_action(entry)
             if ply > 0 and entry_depth(entry) >= f.depth and cuts(entry, f, ply):
                 return entry_score(entry, ply)
-    f.count = desk.roots if ply == 0 else NONE
-    if ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS:
-        f.count = actions(s, desk.lists[ply])
-        if f.count == 1:
-            f.left += 1
-            f.extensions += 1
+    if ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS and count(s) == 1:
+        f.left += 1
+        f.extensions += 1
     if f.left <= 0 or ply == PLIES:
         f.stage = JUDGE
         return ENDLESS
-    if f.count == NONE:
-        f.count = actions(s, desk.lists[ply])
+    f.count = desk.roots if ply == 0 else actions(s, desk.lists[ply])
     rank(desk, found)
     f.best = -ENDLESS
     f.action = NONE

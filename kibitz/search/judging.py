@@ -11,7 +11,7 @@ from numba import from_dtype
 from numba.extending import overload
 
 from ..compiled import Function, rule
-from ..game import Game, State, game_of, known, room
+from ..game import Game, State, actions, game_of, known, room, room_for_actions
 from ..open_rules import Judge
 from ..records import tag_of
 
@@ -29,6 +29,11 @@ def equal_urges(s, legal, count, out):
     """Actions are tried in their order."""
     for i in range(count):
         out[i] = 0
+
+
+@rule
+def count_listed(s):
+    return actions(s, room_for_actions(s))
 
 
 @rule
@@ -74,6 +79,11 @@ def key(s: State) -> int:
 @open_rule(equal_urges)
 def urges(s: State, legal: Any, count: int, out: Any) -> None:
     """Which actions to try first: the highest numbers, from 0 to 255."""
+
+
+@open_rule(count_listed)
+def count(s: State) -> int:
+    """How many legal actions there are."""
 
 
 @open_rule(nothing_decisive)

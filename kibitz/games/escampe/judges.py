@@ -27,7 +27,7 @@ from .board import (
     ends,
     lowest,
 )
-from .rules import ALL_PLACED, arrival_band, count_moves, key, pieces, taken_back
+from .rules import ALL_PLACED, arrival_band, count_actions, count_moves, key, pieces, taken_back
 
 FIFTHS = 5  # judge `linear` counts in fifths of a point: means over five paladins are whole then
 MOST = 9999
@@ -183,6 +183,7 @@ def past(s):
 OPEN_RULES = OpenRules(
     key=key,
     urges=urges,
+    count=count_actions,
     decisive=decisive,
     skip=skip,
     features=Features(NUM_FEATURES, MOST_FEATURES, present, changes),

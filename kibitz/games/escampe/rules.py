@@ -99,6 +99,14 @@ def actions(s, out):
 
 
 @rule
+def count_actions(s):
+    """How many actions there are, without listing them."""
+    if s.placed < ALL_PLACED:
+        return count(free_cells(s))
+    return max(1, count_moves(s, int(s.mover), int(s.band)))
+
+
+@rule
 def listed(cells, first, out):
     n = 0
     while cells:
