@@ -31,6 +31,11 @@ TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOV
     1 << bit for bit in range(9)
 )
 JUDGED_OUTSIDE = 1 << 9  # a network judges leaves, in batches
+TOGETHER = 1 << 10  # several desks search one position
+DEFERRED = -1  # the rank of an action that another desk was busy with
+DEFERRED_FROM = 2  # plies left: shallower searches are not worth the trouble
+
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd number: what it multiplies is spread over 64 bits
 
 IDLE, RUNNING, WAITING = range(3)
 ENTER, JUDGE, NEXT = range(3)  # what a frame does next
@@ -115,6 +120,9 @@ class Shared(NamedTuple):
     """Transpositions: a key and an entry each. [slots, 2]"""
     values: NDArray[np.uint64]
     """What a network has said of positions: a key and a value each. [slots, 2]"""
+    busy: NDArray[np.uint64]
+    """What desks are busy with: keys of positions with actions. Others try something else first,
+    as in T. Kerrigan's simplified ABDADA. [slots]"""
     stop: NDArray[np.int64]
     """1 as soon as one of the desks is done. [1]"""
 
@@ -143,7 +151,7 @@ def advance(desk, shared, who):
         else:
             value = go_on(desk, shared, who)
         if value != ENDLESS:
-            leave(desk, value)
+            leave(desk, shared.busy, value)
     if desk.status == IDLE:
         shared.stop[0] = 1
 
@@ -314,6 +322,11 @@ def go_on(desk, shared, who):
         return f.best
     take_next(desk.lists[ply], desk.ranks[ply], f.index, f.count)
     action = desk.lists[ply, f.index]
+    if desk.features & TOGETHER and f.left >= DEFERRED_FROM and f.index > 0:
+        if desk.ranks[ply, f.index] > DEFERRED and is_busy(shared.busy, f.key, action):
+            desk.ranks[ply, f.index] = DEFERRED
+            return ENDLESS
+        shared.busy[busy_slot(shared.busy, f.key, action)] = busy_tag(f.key, action)
     f.index += 1
     desk.stack[ply + 1] = desk.stack[ply]
     play(desk.stack[ply + 1], action)
@@ -329,6 +342,21 @@ def go_on(desk, shared, who):
         f.way = REDUCED
     descend(desk, f, child)
     return ENDLESS
+
+
+@rule
+def busy_tag(hashed, action):
+    return hashed ^ np.uint64(action + 1) * SPREAD
+
+
+@rule
+def busy_slot(busy, hashed, action):
+    return np.int64(busy_tag(hashed, action) & np.uint64(busy.shape[0] - 1))
+
+
+@rule
+def is_busy(busy, hashed, action):
+    return busy[busy_slot(busy, hashed, action)] == busy_tag(hashed, action)
 
 
 @rule
@@ -365,7 +393,7 @@ def descend(desk, f, child):
 
 
 @rule
-def leave(desk, value):
+def leave(desk, busy, value):
     """Return from a node to the one above."""
     ply = desk.ply
     if ply == 0:
@@ -383,6 +411,10 @@ def leave(desk, value):
         f.way = FULL
         descend(desk, f, child)
     else:
+        if desk.features & TOGETHER:
+            action = desk.lists[ply - 1, f.index - 1]
+            if is_busy(busy, f.key, action):
+                busy[busy_slot(busy, f.key, action)] = 0
         accept(desk, value)
 
 

@@ -29,6 +29,7 @@ from .alphabeta import (
     NONE,
     PLIES,
     PROVEN,
+    TOGETHER,
     WAITING,
     WIN,
     Shared,
@@ -53,6 +54,7 @@ FEATURES = (  # of a search, each of which can be switched off
 DEEPEST = PLIES - alphabeta.MOST_EXTENSIONS
 SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
+BUSY_SLOTS = 1 << 12
 SLICE = 8192  # nodes between two looks at the clock
 ASPIRATION = 250  # half the width of the first window
 TWICE = 2
@@ -181,6 +183,8 @@ class AlphaBeta:
         self.features, self.aspires = feature_bits(without), "aspiration" not in without
         if self.outside is not None:
             self.features |= JUDGED_OUTSIDE
+        if threads > 1:
+            self.features |= TOGETHER
         self.device, self.threads = Cpu(threads), threads
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)
@@ -270,6 +274,7 @@ class AlphaBeta:
         desks["roots"], desks["partial"] = len(legal), partial
         desks["lists"][:, 0, : len(legal)] = legal
         self.shared.stop[0] = 0
+        self.shared.busy[:] = 0
         self.device.run(begin_all, self.threads, self.desks, self.token)
         while True:
             desks["budget"] = desks["nodes"] + clock.slice()
@@ -377,5 +382,6 @@ def empty_shared(slots: int, value_slots: int) -> Shared:
     return Shared(
         table=np.zeros((slots, 2), np.uint64),
         values=np.zeros((value_slots, 2), np.uint64),
+        busy=np.zeros(BUSY_SLOTS, np.uint64),
         stop=np.zeros(1, np.int64),
     )
