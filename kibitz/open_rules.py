@@ -95,7 +95,10 @@ class OpenRules:
     """For networks with running sums."""
     judges: Mapping[str, Judge] = field(default_factory=dict)
     """Static evaluations by name, the best first."""
-    opening: Function | None = None
-    """opening(s, seat, rng) -> an action from the opening book, or -1."""
+    book: Callable[[Any, Any], int] | None = None
+    """book(s, rng) -> an action from an opening book, or -1 if it has none for the position."""
+    plans: Callable[[Any, Any, int], list[list[int]]] | None = None
+    """plans(s, rng, count): where a seat has many actions in a row, as in placing its pieces: about
+    `count` ways to do all of it. Searches compare what they lead to."""
     bare: Bare | None = None
     """None: the record has no history."""

@@ -179,13 +179,10 @@ def test_a_position_that_breaks_a_law_is_answered_with_it(mid, broken):
 
 def test_a_game_that_was_drawn_before_its_last_move_breaks_a_law():
     s = played(GAME, CIRCLING, 2 * ROUND)[-1]
-    longer = load("escampe", max_plies=50)
-    assert GAME.wrong_with(spoilt(s, drawn=0)) == FLAWS[6]
-    t = longer.read(f"{CIRCLING} {' '.join(2 * ROUND)}")
-    t.drawn = 0
-    longer.play(t, PASS)  # as if nobody had counted
-    t.drawn = 0
-    assert longer.wrong_with(t) == FLAWS[6]
+    s.drawn = 0
+    assert GAME.wrong_with(s) == FLAWS[6]
+    GAME.play(s, PASS)  # as if nobody had counted before: now it is drawn, but one ply too late
+    assert s.drawn and GAME.wrong_with(s) == FLAWS[6]
 
 
 @pytest.mark.parametrize(
@@ -211,3 +208,9 @@ def test_without_adjudication_a_position_has_no_history():
     for fields in ({"first_band": 2}, {"moves": [3]}, {"occurrences": 2}, {"drawn": 1}):
         assert RULES.wrong_with(spoilt(RULES.read(MID), **fields)) in FLAWS[5:]
     assert RULES.wrong_with(spoilt(RULES.read(MID), ply=1)) == FLAWS[1]
+
+
+def test_a_pass_that_was_not_forced_breaks_a_law():
+    s = GAME.read(MID)
+    GAME.play(s, PASS)  # rules check nothing
+    assert GAME.wrong_with(s) == FLAWS[5]

@@ -27,6 +27,7 @@ from .board import (
     ends,
     lowest,
 )
+from .opening import book, plans
 from .rules import ALL_PLACED, arrival_band, count_actions, count_moves, key, pieces, taken_back
 
 FIFTHS = 5  # judge `linear` counts in fifths of a point: means over five paladins are whole then
@@ -188,5 +189,7 @@ OPEN_RULES = OpenRules(
     skip=skip,
     features=Features(NUM_FEATURES, MOST_FEATURES, present, changes),
     judges={"linear": Judge(linear)},
+    book=book,
+    plans=plans,
     bare=Bare({"adjudication": False}, strip, past),
 )
