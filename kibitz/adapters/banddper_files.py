@@ -67,13 +67,18 @@ class TorchRuntime(Evaluator):
         return self.net.raw(torch.from_numpy(self.view)[None]).item()
 
 
-def facts_of(net: DualViewNet) -> Facts:
-    """What files say about a network, with what it answers to the tested positions."""
-    config = net.config
+def exported(net: DualViewNet) -> tuple[Facts, Tensors]:
+    """What a folded file holds of a network: facts with a self-test, and the weights."""
+    config, tensors = net.config, tensors_of(net)
+    for name, array in tensors.items():
+        if not np.isfinite(array).all():
+            raise NetError(
+                f"the network cannot be exported: {name!r} has numbers that are not finite"
+            )
     facts = Facts(config.encoding, config.blocks, config.embedding, config.inner, ())
-    runtime = TorchRuntime(net_of(facts, tensors_of(net)), facts)
+    runtime = TorchRuntime(net_of(facts, tensors), facts)
     tests = tuple(SelfTest(line, *runtime.evaluate(line)) for line in TESTED)
-    return facts._replace(selftest=tests)
+    return facts._replace(selftest=tests), tensors
 
 
 def net_of(facts: Facts, tensors: Tensors) -> DualViewNet:
@@ -112,9 +117,10 @@ def tested(path: str | Path, facts: Facts, tensors: Tensors) -> DualViewNet:
 
 def save_json(path: str | Path, net: DualViewNet) -> None:
     """Write `banddper_weights.json`, the file that all portable runtimes read."""
-    tensors = ",\n".join(f'"{name}":{nested(array)}' for name, array in tensors_of(net).items())
-    facts = json.dumps(facts_json(facts_of(net)), indent=1)
-    write(path, f'{facts[:-2]},\n "tensors": {{\n{tensors}\n}}\n}}\n'.encode())
+    facts, tensors = exported(net)
+    head = json.dumps(facts_json(facts), indent=1)
+    body = ",\n".join(f'"{name}":{nested(array)}' for name, array in tensors.items())
+    write(path, f'{head[:-2]},\n "tensors": {{\n{body}\n}}\n}}\n'.encode())
 
 
 def nested(array: NDArray[np.float32]) -> str:
@@ -144,9 +150,9 @@ def header_of(path: str | Path) -> Path:
 
 def save_bin(path: str | Path, net: DualViewNet) -> None:
     """Write all weights as little-endian float32 and, to `PATH.json`, what they are."""
-    tensors = tensors_of(net)
+    facts, tensors = exported(net)
     numbers = b"".join(array.astype("<f4").tobytes() for array in tensors.values())
-    header = facts_json(facts_of(net))
+    header = facts_json(facts)
     header["tensors"] = {name: list(array.shape) for name, array in tensors.items()}
     header["sha256"] = hashlib.sha256(numbers).hexdigest()
     write(path, numbers)

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from ..nets import NetError, write
-from ..nets.dual_view import DualViewNet, Tensors, tensors_of
+from ..nets.dual_view import DualViewNet, Tensors
 from ..portable.weights import Facts, facts_json, read_facts
-from .banddper_files import facts_of, tested
+from .banddper_files import exported, tested
 
 try:
     import onnx
@@ -35,7 +35,7 @@ SECOND_AXIS = "second_axis"
 
 def save_onnx(path: str | Path, net: DualViewNet) -> None:
     """Write the folded network, for batches of any size."""
-    facts, tensors = facts_of(net), tensors_of(net)
+    facts, tensors = exported(net)
     planes = [_declared(name, "batch", 16, 6, 6) for name in PLANES]
     graph = helper.make_graph(
         _nodes(facts),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..game import GameError, rule
-from .tiles import COLUMNS, Floats, Rows, add_product, linear, padded_to_panels, panels
+from .tiles import COLUMNS, Floats, Rows, add_product, linear, padded_to_panels, panels, tile
 
 SIDE = 6
 CELLS = SIDE * SIDE
@@ -23,6 +23,8 @@ ESCAPES = 2
 VIEW_SIZE = 2 * PERSPECTIVE + ESCAPES + 1
 NEAR, FAR = 32, 64  # channels of the two convolutions
 FRAMED = SIDE + 2  # a side with the empty frame that the first convolution sees
+six_cells = tile(SIDE, NEAR)  # a row of the board
+four_cells = tile(4, FAR)  # 4, 24 or 36 neighbouring cells see the same tap
 TOGETHER = 16  # positions per pass over the weights: their activations stay in the cache
 
 
@@ -34,10 +36,11 @@ class Weights(NamedTuple):
     near: Floats
     """By row of the kernel a panel of [3 columns x planes] inputs."""
     near_bias: Floats
-    """[cells, NEAR]"""
+    """[cells x NEAR]"""
     far: Floats
-    """By panel and tap, [NEAR] inputs."""
+    """By tap, [NEAR, FAR]"""
     far_bias: Floats
+    """[cells x FAR]"""
     project: Floats
     project_bias: Floats
     blocks: Floats
@@ -89,8 +92,8 @@ def pack(
         planes=np.array(planes, np.int64),
         near=_packed_near(tensors["enc_conv1_w"][:, planes]),
         near_bias=_near_bias(tensors, constant),
-        far=_packed_far(tensors["enc_conv2_w"]),
-        far_bias=tensors["enc_conv2_b"],
+        far=tensors["enc_conv2_w"].transpose(2, 3, 1, 0).reshape(-1),
+        far_bias=np.tile(tensors["enc_conv2_b"], CELLS),
         project=panels(project.reshape(-1, embedding)),
         project_bias=_padded(tensors["enc_proj_b"]),
         blocks=_joined([panels(tensors[f"{layer}_w"].T) for layer in layers]),
@@ -121,11 +124,6 @@ def _packed_near(kernel: Floats) -> Floats:
     return _joined([panels(row.reshape(-1, NEAR)) for row in rows])
 
 
-def _packed_far(kernel: Floats) -> Floats:
-    taps = kernel.transpose(2, 3, 1, 0).reshape(9, NEAR, -1, COLUMNS)
-    return np.ascontiguousarray(taps.transpose(2, 0, 1, 3)).reshape(-1)
-
-
 def _near_bias(tensors: Mapping[str, Floats], constant: Mapping[int, Floats]) -> Floats:
     """The bias of the first convolution by cell, with what the constant planes add."""
     bias = np.empty((SIDE, SIDE, NEAR), np.float32)
@@ -136,7 +134,7 @@ def _near_bias(tensors: Mapping[str, Floats], constant: Mapping[int, Floats]) ->
             for right in range(3):
                 seen = framed[down : down + SIDE, right : right + SIDE]
                 bias += seen[:, :, None] * tensors["enc_conv1_w"][:, plane, down, right]
-    return bias.reshape(CELLS, NEAR)
+    return bias.reshape(-1)
 
 
 def room_for(weights: Weights, most: int = TOGETHER) -> Room:
@@ -144,7 +142,7 @@ def room_for(weights: Weights, most: int = TOGETHER) -> Room:
     width = weights.block_biases.shape[1]
     sizes = {
         "framed": (FRAMED * FRAMED, len(weights.planes)),
-        "near": (CELLS, NEAR),
+        "near": (CELLS * NEAR,),
         "far": (2 * most, CELLS * FAR),
         "embedded": (2 * most, len(weights.project_bias)),
         "trunk": (most, width),
@@ -185,25 +183,33 @@ def encode(weights, views, position, side, room, row):
     planes = weights.planes.shape[0]
     for i in range(planes):
         at = side * PERSPECTIVE + weights.planes[i] * CELLS
-        for cell in range(CELLS):
-            to = (cell // SIDE + 1) * FRAMED + cell % SIDE + 1
-            room.framed[to, i] = views[position, at + cell]
-    room.near[:] = weights.near_bias
+        for y in range(SIDE):
+            for x in range(SIDE):
+                room.framed[(y + 1) * FRAMED + x + 1, i] = views[position, at + y * SIDE + x]
+    copy(weights.near_bias, room.near)
     depth = 3 * planes
     for down in range(3):
         for y in range(SIDE):
-            x = Rows(room.framed, (y + down) * FRAMED * planes, planes)
-            out = Rows(room.near, y * SIDE * NEAR, NEAR)
-            add_product(x, SIDE, weights.near, down * depth * COLUMNS, depth, out)
-    for cell in range(CELLS):
-        for channel in range(NEAR):
-            room.near[cell, channel] = max(room.near[cell, channel], np.float32(0.0))
-        for channel in range(FAR):
-            room.far[row, cell * FAR + channel] = weights.far_bias[channel]
+            seen = (y + down) * FRAMED * planes
+            at = (seen, planes, down * depth * NEAR, y * SIDE * NEAR, NEAR)
+            six_cells(room.framed, weights.near, room.near, at, depth)
+    rectify(room.near)
+    copy(weights.far_bias, room.far[row])
     for tap in range(9):
         add_tap(weights, tap, room, row)
-    for i in range(CELLS * FAR):
-        room.far[row, i] = max(room.far[row, i], np.float32(0.0))
+    rectify(room.far[row])
+
+
+@rule
+def copy(numbers, to):
+    for i in range(numbers.shape[0]):
+        to[i] = numbers[i]
+
+
+@rule
+def rectify(numbers):
+    for i in range(numbers.shape[0]):
+        numbers[i] = max(numbers[i], np.float32(0.0))
 
 
 @rule
@@ -218,12 +224,10 @@ def add_tap(weights, tap, room, row):
     if right == 0:
         length, bottom = (bottom - top) * SIDE, top + 1
     for y in range(top, bottom):
-        to = y * SIDE + left
-        x = Rows(room.near, (to + down * SIDE + right) * NEAR, NEAR)
-        for panel in range(FAR // COLUMNS):
-            out = Rows(room.far, (row * CELLS + to) * FAR + panel * COLUMNS, FAR)
-            at = (panel * 9 + tap) * NEAR * COLUMNS
-            add_product(x, length, weights.far, at, NEAR, out)
+        for to in range(y * SIDE + left, y * SIDE + left + length, 4):
+            seen = to + down * SIDE + right
+            at = (seen * NEAR, NEAR, tap * NEAR * FAR, (row * CELLS + to) * FAR, FAR)
+            four_cells(room.near, weights.far, room.far, at, NEAR)
 
 
 @rule

@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from ..game import rule
 
-LANES, VECTORS = 16, 2  # numbers of a vector, vectors of a row; narrower machines split them
-COLUMNS = LANES * VECTORS
+LANES = 16  # numbers of a vector; narrower machines split them
+COLUMNS = 2 * LANES
 FUSED = ("contract",)  # one rounding for product and sum, where the machine can do that
 
 Floats = NDArray[np.float32]
@@ -53,13 +53,13 @@ def padded_to_panels(columns: int) -> int:
     return -(-columns // COLUMNS) * COLUMNS
 
 
-def tile(rows: int) -> Callable[..., None]:
+def tile(rows: int, columns: int = COLUMNS) -> Callable[..., None]:
     """A compiled function that adds the product of `rows` rows and one panel to the result.
 
     `f(x, panel, out, (x_at, x_step, panel_at, out_at, out_step), depth)`, all arrays C-contiguous.
     """
     if numba.config.DISABLE_JIT:
-        return functools.partial(_interpreted, rows)
+        return functools.partial(_interpreted, rows, columns)
 
     @intrinsic  # type: ignore[untyped-decorator]
     def product(
@@ -78,7 +78,8 @@ def tile(rows: int) -> Callable[..., None]:
                 context.make_array(kind)(context, builder, array).data
                 for kind, array in zip(kinds, arrays, strict=True)
             ]
-            _write_tile(builder, rows, pointers, cgutils.unpack_tuple(builder, args[3], 5), args[4])
+            at = cgutils.unpack_tuple(builder, args[3], 5)
+            _write_tile(builder, (rows, columns), pointers, at, args[4])
             return context.get_dummy_value()
 
         assert all(
@@ -91,29 +92,34 @@ def tile(rows: int) -> Callable[..., None]:
 
 
 def _write_tile(
-    builder: Value, rows: int, pointers: Sequence[Value], at: Sequence[Value], depth: Value
+    builder: Value,
+    size: tuple[int, int],
+    pointers: Sequence[Value],
+    at: Sequence[Value],
+    depth: Value,
 ) -> None:
     """Write the code of a tile: load the sums, add one row of the panel after the other, store."""
-    x, panel, out = pointers
+    (rows, columns), (x, panel, out) = size, pointers
     x_at, x_step, panel_at, out_at, out_step = at
+    vectors = columns // LANES
     sums = []  # a row's vectors in memory, with the variables that become registers
     for row in range(rows):
         first = builder.add(out_at, builder.mul(out_step, PLACE(row)))
-        for vector in range(VECTORS):
+        for vector in range(vectors):
             place = _vector_at(builder, out, first, vector)
             sums.append((place, cgutils.alloca_once(builder, VECTOR)))
             builder.store(builder.load(place, align=4), sums[-1][1])
     with cgutils.for_range(builder, depth) as loop:
-        first = builder.add(panel_at, builder.mul(loop.index, PLACE(COLUMNS)))
+        first = builder.add(panel_at, builder.mul(loop.index, PLACE(columns)))
         weights = [
             builder.load(_vector_at(builder, panel, first, vector), align=4)
-            for vector in range(VECTORS)
+            for vector in range(vectors)
         ]
         for row in range(rows):
             place = builder.add(builder.add(x_at, builder.mul(x_step, PLACE(row))), loop.index)
             factor = _spread(builder, builder.load(builder.gep(x, [place])))
             for vector, weight in enumerate(weights):
-                total = sums[row * VECTORS + vector][1]
+                total = sums[row * vectors + vector][1]
                 added = builder.fmul(factor, weight, flags=FUSED)
                 builder.store(builder.fadd(builder.load(total), added, flags=FUSED), total)
     for place, total in sums:
@@ -135,16 +141,22 @@ def _spread(builder: Value, number: Value) -> Value:
 
 
 def _interpreted(
-    rows: int, x: Floats, panel: Floats, out: Floats, at: Sequence[int], depth: int
+    rows: int,
+    columns: int,
+    x: Floats,
+    panel: Floats,
+    out: Floats,
+    at: Sequence[int],
+    depth: int,
 ) -> None:
     """What a tile does, for the debugger."""
     x_at, x_step, panel_at, out_at, out_step = at
     x, panel, out = x.reshape(-1), panel.reshape(-1), out.reshape(-1)
-    weights = panel[panel_at : panel_at + depth * COLUMNS].reshape(depth, COLUMNS)
+    weights = panel[panel_at : panel_at + depth * columns].reshape(depth, columns)
     for row in range(rows):
         first = x_at + row * x_step
         to = out_at + row * out_step
-        out[to : to + COLUMNS] += x[first : first + depth] @ weights
+        out[to : to + columns] += x[first : first + depth] @ weights
 
 
 four_rows, two_rows, one_row = tile(4), tile(2), tile(1)

@@ -434,6 +434,16 @@ def test_an_untrained_network_can_be_written(tmp_path):
     assert banddper_numpy.load(path).evaluate(LINES[0]).raw == pytest.approx(0.0, abs=1.0)
 
 
+@pytest.mark.parametrize("ending", FOLDED)
+def test_a_network_with_numbers_that_are_not_finite_is_not_written(ending, tmp_path):
+    net = lively(DualViewConfig(embedding=5))
+    with torch.no_grad():
+        net.hidden.bias[3] = torch.inf
+    with pytest.raises(NetError, match="'out1_b' has numbers that are not finite"):
+        file_kind(ending := tmp_path / f"weights.{ending}").save(ending, net)
+    assert not list(tmp_path.iterdir())
+
+
 # The command line's way in and out ----------------------------------------------------------------
 
 
