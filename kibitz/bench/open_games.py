@@ -69,6 +69,7 @@ def bench_open(
         "nothing": to_depth(bare, tables, depth),
         **{f: to_depth(bare, tables, depth, without=[f]) for f in FEATURES},
         "all": to_depth(bare, tables, depth, without=FEATURES),
+        "nothing, with null moves": to_depth(bare, tables, depth, null_move=True),
     }
     nodes, seconds = searched["nothing"]
     alone, together = in_turns_by_threads(bare, tables, deep)
@@ -114,11 +115,15 @@ def perft_speeds(game: Game, s: np.void) -> tuple[int, tuple[float, float]]:
 
 
 def to_depth(
-    game: Game, tables: States, depth: int, *, without: Sequence[str] = (), threads: int = 1
+    game: Game,
+    tables: States,
+    depth: int,
+    *,
+    without: Sequence[str] = (),
+    null_move: bool = False,
 ) -> tuple[int, float]:
     """Nodes and seconds of all searches."""
-    slots = DEEP_SLOTS if threads > 1 else 1 << 18
-    thinker = AlphaBeta(game, without=without, threads=threads, slots=slots)
+    thinker = AlphaBeta(game, without=without, null_move=null_move)
     found = [thinker.search(s, Limits(depth=depth)) for s in tables]
     return sum(f.nodes for f in found), sum(f.seconds for f in found)
 

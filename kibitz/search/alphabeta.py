@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..compiled import kernel, rule
 from ..game import OVER, Game, actions, play, room, score, turn
-from .judging import begin, count, decisive, follow, judged, key, urges
+from .judging import begin, count, decisive, follow, judged, key, skip, urges
 
 WIN, PROVEN, ENDLESS = 100_000, 90_000, 1 << 20
 PLIES = 64  # the longest line: deeper positions are judged as they are
@@ -32,6 +32,7 @@ TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOV
 )
 JUDGED_OUTSIDE = 1 << 9  # a network judges leaves, in batches
 TOGETHER = 1 << 10  # several desks search one position
+SKIP_FROM = 3  # plies left, from which handing the move over is tried, so many plies less deep
 DEFERRED = -1  # the rank of an action that another desk was busy with
 DEFERRED_FROM = 2  # plies left: shallower searches are not worth the trouble
 
@@ -62,6 +63,7 @@ FRAME = np.dtype(
             ("way", np.int8),  # that the child is searched
             ("seat", np.int8),  # to move; after the end, who would
             ("over", np.int8),
+            ("skips", np.int8),  # 1: the move may be handed over here, to see whether it matters
         ],
     )
 )
@@ -172,6 +174,7 @@ def begin_all(first, end, step, desks, who):
         root.seat = turn(s)
         root.over = 0
         root.extensions = 0
+        root.skips = 0
         root.stage = ENTER
 
 
@@ -217,6 +220,8 @@ def enter(desk, shared):
     f.index = 0
     f.way = FULL
     f.stage = NEXT
+    narrow = f.beta - f.alpha == 1 and f.left >= SKIP_FROM and abs(f.beta) < PROVEN
+    f.skips = 1 if f.skips and narrow and desk.features & NULL_MOVE else 0
     return ENDLESS
 
 
@@ -316,6 +321,10 @@ def go_on(desk, shared, who):
     """Try the next action of a node. Returns its value once there is none."""
     ply = desk.ply
     f = desk.frames[ply]
+    if f.skips:
+        f.skips = 0
+        hand_over(desk, f, who)
+        return ENDLESS
     if f.index == f.count:
         if desk.features & TABLE and f.depth > 0 and not (ply == 0 and desk.partial):
             keep(shared.table, f, ply)
@@ -335,6 +344,7 @@ def go_on(desk, shared, who):
     mover = turn(desk.stack[ply + 1])
     child.over = 1 if mover == OVER else 0
     child.seat = 1 - f.seat if mover == OVER else mover
+    child.skips = 1
     f.way = FULL
     if f.index > 1 and desk.features & PVS:
         f.way = NARROW
@@ -342,6 +352,25 @@ def go_on(desk, shared, who):
         f.way = REDUCED
     descend(desk, f, child)
     return ENDLESS
+
+
+@rule
+def hand_over(desk, f, who):
+    """Look, less deep, what happens if nothing is done: if that is good enough, actions are."""
+    ply = desk.ply
+    child = desk.frames[ply + 1]
+    desk.stack[ply + 1] = desk.stack[ply]
+    skip(desk.stack[ply + 1])
+    begin(who, desk.stack[ply + 1], desk.notes[ply + 1])
+    child.seat = 1 - f.seat
+    child.over = child.skips = 0
+    child.alpha = child.floor = -f.beta
+    child.beta = 1 - f.beta
+    child.depth = child.left = f.left - SKIP_FROM
+    child.extensions = f.extensions
+    child.stage = ENTER
+    f.way = SKIPPED
+    desk.ply += 1
 
 
 @rule
@@ -404,7 +433,11 @@ def leave(desk, busy, value):
     f, child = desk.frames[ply - 1], desk.frames[ply]
     if child.seat != f.seat:
         value = -value
-    if f.way == REDUCED and value > f.alpha:
+    if f.way == SKIPPED:
+        if value >= f.beta:
+            f.best = value
+            f.index = f.count
+    elif f.way == REDUCED and value > f.alpha:
         f.way = NARROW if desk.features & PVS else FULL
         descend(desk, f, child)
     elif f.way == NARROW and f.alpha < value < f.beta:

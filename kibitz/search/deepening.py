@@ -27,6 +27,7 @@ from .alphabeta import (
     JUDGED_OUTSIDE,
     MOST_TWICE,
     NONE,
+    NULL_MOVE,
     PLIES,
     PROVEN,
     TOGETHER,
@@ -163,6 +164,8 @@ class AlphaBeta:
     """A thinker over one open game for two. Every search begins with an empty memory.
 
     judge: a judge of the game, by name or itself, or a network that judges batches of positions.
+    null_move: cut off where handing the move over is good enough. It is off because in games where
+    having to move can hurt, it is wrong more often than it saves time.
     Results are reproducible with one thread and without a clock.
     """
 
@@ -174,6 +177,7 @@ class AlphaBeta:
         threads: int = 1,
         slots: int = SLOTS,
         without: Sequence[str] = (),
+        null_move: bool = False,
     ) -> None:
         check_open(game)
         self.game = stripped(game)
@@ -185,6 +189,8 @@ class AlphaBeta:
             self.features |= JUDGED_OUTSIDE
         if threads > 1:
             self.features |= TOGETHER
+        if null_move and game.open_rules.skip is not None:
+            self.features |= NULL_MOVE
         self.device, self.threads = Cpu(threads), threads
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)

@@ -41,6 +41,11 @@ def nothing_decisive(s):
     return -1
 
 
+@rule
+def cannot_skip(s):
+    """The move cannot be handed over: searches of such games do not ask for it."""
+
+
 def dispatching(found: Callable[[Game, str], Function]) -> Callable[[Function], Function]:
     """Make a stub mean, for a record, the function of that name that is found in its game."""
 
@@ -110,6 +115,11 @@ def _most_features(game: Game) -> int:
 
 
 room_for_features = room(np.int16, _most_features)
+
+
+@open_rule(cannot_skip)
+def skip(s: State) -> None:
+    """Hand the move over."""
 
 
 # Judges ------------------------------------------------------------------------------------------

@@ -259,3 +259,17 @@ def test_unknown_judges_and_features_are_refused(escampe):
         AlphaBeta(escampe, "quadratic")
     with pytest.raises(GameError, match="no feature 'luck'"):
         AlphaBeta(escampe, without=["luck"])
+
+
+def test_null_moves_find_forced_wins_all_the_same(escampe):
+    s = escampe.read("nnN---/--b---/-----b/b-nn--/--b---/n-B--b w 2")
+    assert AlphaBeta(escampe, null_move=True).search(s, Limits(depth=5)).mate_in == 3
+
+
+def test_null_moves_save_nodes_where_they_are_allowed(escampe, expected):
+    states, _, _ = expected
+    nodes = [
+        sum(AlphaBeta(escampe, null_move=on).search(s, Limits(depth=7)).nodes for s in states[:60])
+        for on in (False, True)
+    ]
+    assert nodes[0] != nodes[1]  # it does something; whether it helps is for the bench to say
