@@ -94,6 +94,7 @@ def desk_type(game: Game, note: DTypeLike) -> np.dtype[np.void]:
                 ("partial", np.int32),  # 1: there are others, which are left out
                 ("waiting", np.int32),  # positions that a network has to judge
                 ("twice_count", np.int32),
+                ("epoch", np.int32),  # of the search: entries of others do not count
                 ("twice", np.uint64, MOST_TWICE),  # keys that were there twice: now a draw
                 ("frames", FRAME, plies),
                 ("stack", game.state, plies),  # the positions of the line that is looked at
@@ -202,18 +203,22 @@ def enter(desk, shared):
                 return WIN - ply - 1
     found = NONE
     if desk.features & TABLE and f.depth > 0:
-        entry = probe(shared.table, f.key)
+        entry = probe(shared.table, f.key, desk.epoch)
         if entry != 0:
             found = entry_action(entry)
             if ply > 0 and entry_depth(entry) >= f.depth and cuts(entry, f, ply):
                 return entry_score(entry, ply)
-    if ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS and count(s) == 1:
-        f.left += 1
+    if f.left > 0:
+        f.count = desk.roots if ply == 0 else actions(s, desk.lists[ply])
+    extends = ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS
+    if extends and (f.count if f.left > 0 else count(s)) == 1:
         f.extensions += 1
+        f.left += 1
+        if f.left == 1:
+            f.count = actions(s, desk.lists[ply])
     if f.left <= 0 or ply == PLIES:
         f.stage = JUDGE
         return ENDLESS
-    f.count = desk.roots if ply == 0 else actions(s, desk.lists[ply])
     rank(desk, found)
     f.best = -ENDLESS
     f.action = NONE
@@ -327,7 +332,7 @@ def go_on(desk, shared, who):
         return ENDLESS
     if f.index == f.count:
         if desk.features & TABLE and f.depth > 0 and not (ply == 0 and desk.partial):
-            keep(shared.table, f, ply)
+            keep(shared.table, f, ply, desk.epoch)
         return f.best
     take_next(desk.lists[ply], desk.ranks[ply], f.index, f.count)
     action = desk.lists[ply, f.index]
@@ -485,20 +490,26 @@ def refutes(desk, action):
     desk.history[f.seat, action] = min(past, (1 << 20) - 1)
 
 
-# The table: an entry is a score, a depth, a bound, an action and an age in one number ------------
+# The table: an entry is a score, a depth, a bound, an action and an epoch ------------------------
 
 AT_MOST, AT_LEAST, EXACT = 1, 2, 3
 SCORE_OFFSET = 1 << 19
 
 
 @rule
-def probe(table, hashed):
+def probe(table, hashed, epoch):
     """The entry of a position, or 0."""
     slot = np.int64(hashed & np.uint64(table.shape[0] - 1))
     for i in range(2):
-        if table[slot ^ i, 0] ^ table[slot ^ i, 1] == hashed:
-            return np.int64(table[slot ^ i, 1])
+        entry = np.int64(table[slot ^ i, 1])
+        if table[slot ^ i, 0] ^ table[slot ^ i, 1] == hashed and entry_epoch(entry) == epoch:
+            return entry
     return np.int64(0)
+
+
+@rule
+def entry_epoch(entry):
+    return entry >> 46 & 0xFF
 
 
 @rule
@@ -530,7 +541,7 @@ def cuts(entry, f, ply):
 
 
 @rule
-def keep(table, f, ply):
+def keep(table, f, ply, epoch):
     """Store what a frame has found, in place of what was not searched as deep.
 
     Of two slots the first is for deep searches, the second for the latest.
@@ -542,9 +553,11 @@ def keep(table, f, ply):
         value -= ply
     bound = AT_LEAST if f.best >= f.beta else EXACT if f.best > f.floor else AT_MOST
     entry = (value + SCORE_OFFSET) | f.depth << 20 | bound << 28 | (f.action + 1) << 30
+    entry |= epoch << 46
     slot = np.int64(f.key & np.uint64(table.shape[0] - 1)) & ~1
+    deep = np.int64(table[slot, 1])
     own = table[slot, 0] ^ table[slot, 1] == f.key
-    if not own and entry_depth(np.int64(table[slot, 1])) > f.depth:
+    if not own and entry_epoch(deep) == epoch and entry_depth(deep) > f.depth:
         slot += 1
     table[slot, 1] = np.uint64(entry)
     table[slot, 0] = f.key ^ np.uint64(entry)

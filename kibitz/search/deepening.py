@@ -56,6 +56,7 @@ DEEPEST = PLIES - alphabeta.MOST_EXTENSIONS
 SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
 BUSY_SLOTS = 1 << 12
+MOST_EPOCHS = 255
 SLICE = 8192  # nodes between two looks at the clock
 ASPIRATION = 250  # half the width of the first window
 TWICE = 2
@@ -194,6 +195,7 @@ class AlphaBeta:
         self.device, self.threads = Cpu(threads), threads
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)
+        self.epoch = 0
         begin_all(0, 0, 1, self.desks, self.token)  # compiled before a clock runs
         advance_all(0, 0, 1, self.desks, self.shared, self.token)
 
@@ -232,9 +234,11 @@ class AlphaBeta:
             raise GameError(
                 f"{self.game.name}: alpha-beta needs a position where a seat is to move"
             )
-        for array in self.shared:
-            array[:] = 0
+        self.epoch = self.epoch % MOST_EPOCHS + 1
+        if self.epoch == 1:  # otherwise entries of other searches can be told by their epoch
+            self.shared.table[:] = 0
         desks = self.desks
+        desks["epoch"] = self.epoch
         for name in ("killers", "history", "nodes", "judged", "waiting"):
             desks[name] = 0
         desks["stack"][:, 0] = bare
@@ -326,8 +330,13 @@ class AlphaBeta:
             nodes=int(desks["nodes"].sum()),
             judged=int(desks["judged"].sum()),
             seconds=clock.seconds,
-            table_use=float((self.shared.table[: 1 << 12, 1] != 0).mean()),
+            table_use=self._table_use(),
         )
+
+    def _table_use(self) -> float:
+        """The share of the table that this search has filled, from its first slots."""
+        entries = self.shared.table[: 1 << 12, 1]
+        return float((entries >> np.uint64(46) == self.epoch).mean())
 
 
 # What a search needs -----------------------------------------------------------------------------

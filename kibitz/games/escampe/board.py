@@ -40,22 +40,11 @@ ON_BAND = np.array(
     np.int64,
 )
 
-# 2 is a primitive root of 37: the powers of two below 2^36 leave 36 different remainders.
-CELL_OF_REMAINDER = np.zeros(37, np.int8)
-for _cell in range(CELLS):
-    CELL_OF_REMAINDER[(1 << _cell) % 37] = _cell
-
 
 @rule
 def set_of(cell):
     """The set of one cell; the empty set for NOWHERE."""
     return 0 if cell == NOWHERE else 1 << int(cell)
-
-
-@rule
-def lowest(cells):
-    """The lowest cell of a set that is not empty."""
-    return int(CELL_OF_REMAINDER[(cells & -cells) % 37])
 
 
 @rule
@@ -66,6 +55,12 @@ def count(cells):
         cells &= cells - 1
         n += 1
     return n
+
+
+@rule
+def lowest(cells):
+    """The lowest cell of a set that is not empty: so many cells are below it."""
+    return count((cells & -cells) - 1)
 
 
 @rule

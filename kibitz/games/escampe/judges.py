@@ -11,7 +11,6 @@ from .board import (
     BAND_KEY,
     BLACK,
     BLACK_KEY,
-    BOARD,
     CELLS,
     DISTANCE,
     END,
@@ -28,7 +27,16 @@ from .board import (
     lowest,
 )
 from .opening import book, plans
-from .rules import ALL_PLACED, arrival_band, count_actions, count_moves, key, pieces, taken_back
+from .rules import (
+    ALL_PLACED,
+    arrival_band,
+    count_actions,
+    count_moves,
+    empty_cells,
+    key,
+    pieces,
+    taken_back,
+)
 
 FIFTHS = 5  # judge `linear` counts in fifths of a point: means over five paladins are whole then
 MOST = 9999
@@ -44,8 +52,9 @@ def linear(s, plan, note):
     value = -10 * FIFTHS * nearest - 2 * total
     nearest, total = distances(s, theirs)
     value += 5 * FIFTHS * nearest + 5 * total
-    value += FIFTHS * (50 * escapes(s, mine) - 30 * escapes(s, theirs))
-    my_moves, their_moves = count_moves(s, mine, s.band), count_moves(s, theirs, s.band)
+    empty, band = empty_cells(s), int(s.band)
+    value += FIFTHS * (50 * escapes(s, mine, empty) - 30 * escapes(s, theirs, empty))
+    my_moves, their_moves = count_moves(s, mine, band, empty), count_moves(s, theirs, band, empty)
     value += 10 * FIFTHS * (my_moves - their_moves)
     if my_moves == 0:
         value -= 500 * FIFTHS
@@ -68,9 +77,8 @@ def distances(s, side):
 
 
 @rule
-def escapes(s, side):
+def escapes(s, side, empty):
     """How many empty cells a unicorn reaches by its own band, whatever band is required."""
-    empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
     return count(ends(int(s.unicorn[side]), empty) & empty)
 
 
@@ -83,7 +91,7 @@ def decisive(s):
     starts = int(s.paladins[side]) & int(ON_BAND[s.band]) & int(STARTS_OF[prey])
     if starts == 0:
         return -1
-    empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
+    empty = empty_cells(s)
     while starts:
         cell = lowest(starts)
         if ends(cell, empty) >> prey & 1:

@@ -103,7 +103,7 @@ def count_actions(s):
     """How many actions there are, without listing them."""
     if s.placed < ALL_PLACED:
         return count(free_cells(s))
-    return max(1, count_moves(s, int(s.mover), int(s.band)))
+    return max(1, count_moves(s, int(s.mover), int(s.band), empty_cells(s)))
 
 
 @rule
@@ -251,34 +251,41 @@ def pieces(s, side):
 
 
 @rule
+def empty_cells(s):
+    return BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
+
+
+@rule
+def targets(s, side, cell, empty):
+    """Where a piece of a side can go: only paladins take, and only the unicorn."""
+    if cell == s.unicorn[side]:
+        return ends(cell, empty) & empty
+    return ends(cell, empty) & (empty | 1 << int(s.unicorn[1 - side]))
+
+
+@rule
 def legal_moves(s, side, band, out):
     """The moves of a side, required to start from a band, in ascending order; a pass is none."""
-    empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
-    starts = pieces(s, side) & int(ON_BAND[band])
-    prey = 1 << int(s.unicorn[1 - side])  # only paladins take, and only the unicorn
+    empty, starts = empty_cells(s), pieces(s, side) & int(ON_BAND[band])
     n = 0
     while starts:
         cell = lowest(starts)
         starts &= starts - 1
-        targets = ends(cell, empty) & (empty if cell == s.unicorn[side] else empty | prey)
-        while targets:
-            out[n] = MOVE[cell, lowest(targets)]
-            targets &= targets - 1
+        left = targets(s, side, cell, empty)
+        while left:
+            out[n] = MOVE[cell, lowest(left)]
+            left &= left - 1
             n += 1
     return n
 
 
 @rule
-def count_moves(s, side, band):
+def count_moves(s, side, band, empty):
     """How many moves a side has; 0 if it must pass."""
-    empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
-    starts = pieces(s, side) & int(ON_BAND[band])
-    prey = 1 << int(s.unicorn[1 - side])
-    n = 0
+    starts, n = pieces(s, side) & int(ON_BAND[band]), 0
     while starts:
-        cell = lowest(starts)
+        n += count(targets(s, side, lowest(starts), empty))
         starts &= starts - 1
-        n += count(ends(cell, empty) & (empty if cell == s.unicorn[side] else empty | prey))
     return n
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ...game import layout, rule
 from .board import (
-    BOARD,
     CELLS,
     COLUMN_A,
     NOWHERE,
@@ -20,7 +19,7 @@ from .board import (
     lowest,
     set_of,
 )
-from .rules import ALL_PLACED, PIECES, pieces
+from .rules import ALL_PLACED, PIECES, empty_cells, pieces
 
 PLANES = (16, SIDE, SIDE)  # rows 1 to 6, columns A to F
 # Which plane has what, seen from a side ("mine"):
@@ -89,11 +88,6 @@ def piece_cells(s, side, kind):
     """My paladins, my unicorn, their paladins or their unicorn, seen from a side."""
     owner = side if kind < THEIR_PALADINS else 1 - side
     return int(s.paladins[owner]) if kind % 2 == 0 else set_of(s.unicorn[owner])
-
-
-@rule
-def empty_cells(s):
-    return BOARD & ~(pieces(s, 0) | pieces(s, 1))
 
 
 @rule
