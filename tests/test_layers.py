@@ -31,6 +31,7 @@ FLOOR = {
     "nets": 1,
     "search": 1,
     "bidding": 2,
+    "portable": 2,
     "players": 3,
     "arena": 4,
     "contract": 4,
@@ -48,6 +49,7 @@ FLOOR = {
 COMPILING = {room for room, floor in FLOOR.items() if floor == 0} | {"games", "search"}
 FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING}
 FROM_OUTSIDE["nets"] = {"numpy", "torch", "safetensors"}
+FROM_OUTSIDE["portable"] = {"numpy"}
 
 each_file = pytest.mark.parametrize(
     "path", FILES, ids=[str(path.relative_to(HOUSE)) for path in FILES]
@@ -110,6 +112,21 @@ def test_solving_games_of_bids_exactly_needs_no_torch():
         assert not {"torch", "safetensors"} & {name.partition(".")[0] for name in modules}
         own = {name for name in modules if name.startswith("kibitz.bidding.")}
         assert all(name.startswith("kibitz.bidding.exact.") for name in own), path
+
+
+def test_portable_runtimes_use_no_other_room_so_that_their_folder_can_be_copied():
+    for path in (HOUSE / "portable").glob("*.py"):
+        assert set(rooms_used_by(path)) <= {"portable"}, path
+
+
+@pytest.mark.parametrize(
+    ("module", "not_loaded"),
+    [("banddper", {"numpy", "numba", "torch"}), ("banddper_numpy", {"numba", "torch"})],
+)
+def test_a_portable_runtime_loads_no_tensor_framework(module, not_loaded):
+    loaded = run_python(f"import sys, kibitz.portable.{module}; print(*sys.modules)")
+    assert f"kibitz.portable.{module}" in loaded
+    assert not not_loaded & set(loaded)
 
 
 @each_file

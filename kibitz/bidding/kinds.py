@@ -99,7 +99,7 @@ class BeliefJudge:
             return Judgement(np.log(policy), policy / policy.sum(1, keepdims=True))
 
 
-def _parts(game: Game) -> dict[str, int]:
+def _parts(game: Game) -> dict[str, int | str]:
     """Sizes of a game, with those of hand and history, the two parts of a view; 0 if missing."""
     names = game.view.names or ()
     parts = {part: game.view[part].shape[0] if part in names else 0 for part in ("priv", "pub")}

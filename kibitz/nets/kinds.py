@@ -19,6 +19,7 @@ from torch import nn
 
 from ..game import Game
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
+from .dual_view import DualViewConfig, DualViewNet, encoding_of
 from .evaluate import NetEvaluator
 from .net import Net
 from .zones import ZoneConfig, ZoneNet
@@ -76,9 +77,14 @@ class PolicyJudge:
         return Judgement(preferences, policy, value=values[:, 0])
 
 
-def sizes(game: Game) -> dict[str, int]:
+def sizes(game: Game) -> dict[str, int | str]:
     """What the fields of a configuration must be for a game, by name."""
     return {"view_size": game.view_size, "actions": game.num_actions, "seats": game.seats}
+
+
+def _encoded(game: Game) -> dict[str, int | str]:
+    """Sizes of a game, with the encoding of its planes, which no size shows."""
+    return sizes(game) | {"encoding": encoding_of(game.viewed)}
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ class Kind:
     """Options of a game that must be as in training. The shapes must be in any case."""
     any_shape: bool = False
     """Whether one network plays tables of several shapes."""
-    sizes: Callable[[Game], dict[str, int]] = sizes
+    sizes: Callable[[Game], dict[str, int | str]] = sizes
     judge: Callable[..., Judge] = PolicyJudge
     """Called with a game, a network and a device. Its keywords are options of a player's text."""
     guides_search: bool = True
@@ -106,6 +112,7 @@ KINDS = (
     Kind("zones", ZoneConfig, ZoneNet),
     Kind("card_set", CardSetConfig, CardSetNet),
     Kind("design_v2", DesignV2Config, DesignV2Net),
+    Kind("dual_view", DualViewConfig, DualViewNet, sizes=_encoded),
 )
 
 HOUSE = Path(__file__).parent.parent
