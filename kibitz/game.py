@@ -127,6 +127,7 @@ class Game:
     action_text: Function = lambda s, action: str(action)
     news: Function = None  # type: ignore[assignment]  # news(s, seat, move); None: see `public_news`
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
+    case_matters: bool = False  # whether upper and lower case differ in `text`, as in chess
     onlookers: bool = False  # whether `seen` and `news` know ONLOOKER; if not, it sees nothing
     options: Options = field(default_factory=Options)
     presets: Mapping[str, Mapping[str, object]] = field(default_factory=dict)

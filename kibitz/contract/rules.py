@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..game import CHANCE, OVER
+from ..game import CHANCE, OVER, GameError
 from ..notation import own_fields
 from .trial import LONGEST, UNWRITTEN, Broken, NotTried, State, Trial, thinned
 
@@ -89,15 +89,28 @@ def labels_tell_actions_apart(trial: Trial) -> None:
 
 
 def texts_parse_back(trial: Trial) -> None:
-    """The text of a position reads back as the same bytes, in any case and with blanks around."""
+    """The text of a position reads back as the same bytes, in any case and with blanks around.
+
+    Where case matters, upper case may be refused, but never read as another position.
+    """
     for s in trial.chances + trial.decisions + trial.ends:
         text = trial.rules.text(s)
-        for typed in (text, text.upper(), f"  {text} \t"):
+        for typed in (text, f"  {text} \t", *_in_upper_case(trial, text)):
             if (t := trial.read(typed)).tobytes() != s.tobytes():
                 raise Broken(
                     f"{trial.at(s)}: `parse` reads {typed!r}, which `text` wrote, as another "
                     f"position; they differ in {trial.differences(s, t)}"
                 )
+
+
+def _in_upper_case(trial: Trial, text: str) -> list[str]:
+    """The text in upper case, unless the game refuses that because case matters."""
+    if trial.game.case_matters:
+        try:
+            trial.game.read(text.upper())
+        except GameError:
+            return []
+    return [text.upper()]
 
 
 def action_texts_parse_back(trial: Trial) -> None:

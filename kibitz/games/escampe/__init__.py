@@ -29,10 +29,12 @@ from ...game import Game, Shape
 from .board import MOST_MOVES, NUM_ACTIONS
 from .fair_pairs import FAIR_PAIRS
 from .judges import OPEN_RULES
+from .laws import FLAWS, flaw
 from .options import EscampeOptions
+from .players import greedy
 from .rules import actions, known, odds, play, roll, score, start, state, turn
-from .text import parse
-from .view import VIEW, observe
+from .text import action_text, news, parse, parse_action, seen, text
+from .view import PIECES_VIEW, REACH_VIEW, VIEW, observe, observe_pieces, observe_reach
 
 OUTCOMES = {"chosen": 1, "drawn": 36, "fair": len(FAIR_PAIRS)}
 
@@ -44,6 +46,7 @@ def shape(options: EscampeOptions) -> Shape:
         num_outcomes=OUTCOMES[options.placing],
         state=state(options),
         view=VIEW,
+        views={"banddper-16-reach": REACH_VIEW, "pieces": PIECES_VIEW},
         max_legal=MOST_MOVES,
     )
 
@@ -53,6 +56,7 @@ GAME = Game(
     version=1,
     options=EscampeOptions(),
     presets={"rules": {"adjudication": False}},
+    tried=({"placing": "drawn"}, {"placing": "fair", "max_plies": 30}),
     shape=shape,
     start=start,
     turn=turn,
@@ -62,7 +66,18 @@ GAME = Game(
     play=play,
     score=score,
     observe=observe,
+    observers={"banddper-16-reach": observe_reach, "pieces": observe_pieces},
     known=known,
+    flaw=flaw,
+    flaws=FLAWS,
+    text=text,
     parse=parse,
     open_rules=OPEN_RULES,
+    seen=seen,
+    action_text=action_text,
+    parse_action=parse_action,
+    news=news,
+    case_matters=True,
+    onlookers=True,
+    players={"greedy": greedy},
 )

@@ -47,6 +47,12 @@ for _cell in range(CELLS):
 
 
 @rule
+def set_of(cell):
+    """The set of one cell; the empty set for NOWHERE."""
+    return 0 if cell == NOWHERE else 1 << int(cell)
+
+
+@rule
 def lowest(cells):
     """The lowest cell of a set that is not empty."""
     return int(CELL_OF_REMAINDER[(cells & -cells) % 37])
@@ -91,6 +97,21 @@ def ends(start, empty):
         # Three steps can lead next to the start, in a U, but not back to the first of them.
         found |= around(around(step) & empty) & ~step
     return found & ~bit
+
+
+@rule
+def landing_cells(paladins, unicorn, band, empty, prey):
+    """Where moves of a side can end that start from the required band.
+
+    prey: the set of the enemy unicorn's cell, on which paladins alone can end.
+    """
+    starts, found = paladins & int(ON_BAND[band]), 0
+    while starts:
+        found |= ends(lowest(starts), empty) & (empty | prey)
+        starts &= starts - 1
+    if unicorn != NOWHERE and int(ON_BAND[band]) >> unicorn & 1:
+        found |= ends(unicorn, empty) & empty
+    return found
 
 
 # Moves by number ---------------------------------------------------------------------------------

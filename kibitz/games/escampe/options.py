@@ -25,5 +25,5 @@ class EscampeOptions(Options):
     """With adjudication: the game is drawn after so many plies."""
 
     def check(self) -> None:
-        if not 1 <= self.max_plies <= LONGEST:
-            raise OptionError(f"max_plies={self.max_plies}: a game has 1 to {LONGEST} plies")
+        if not 2 <= self.max_plies <= LONGEST:
+            raise OptionError(f"max_plies={self.max_plies}: a game has 2 to {LONGEST} plies")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...chance import below, mix
-from ...game import CHANCE, OVER, record, room, rule
+from ...game import CHANCE, OVER, record, rule
 from ...records import RecordType
 from .board import (
     BAND,
@@ -28,6 +28,7 @@ from .board import (
     count,
     ends,
     lowest,
+    set_of,
 )
 from .fair_pairs import FAIR_PAIRS
 from .options import CHOSEN, FAIR, EscampeOptions
@@ -136,7 +137,7 @@ def edge(s):
     """The cells that the mover may place on. Black chooses its edge with its first piece."""
     if s.placed == 0:
         return LOW_EDGE | HIGH_EDGE
-    black_is_low = LOW_EDGE >> s.unicorn[BLACK] & 1
+    black_is_low = LOW_EDGE >> int(s.unicorn[BLACK]) & 1
     return LOW_EDGE if black_is_low == (s.mover == BLACK) else HIGH_EDGE
 
 
@@ -157,7 +158,7 @@ def free_cells(s):
 def beyond(s):
     """The cells of the edge beyond the mover's last paladin, without its unicorn's."""
     side = int(s.mover)
-    free, last = edge(s) & ~(1 << s.unicorn[side]), int(s.paladins[side])
+    free, last = edge(s) & ~(1 << int(s.unicorn[side])), int(s.paladins[side])
     while free and free & -free <= last:
         free &= free - 1
     return free
@@ -166,7 +167,7 @@ def beyond(s):
 @rule
 def to_come(s):
     """How many paladins the mover has to place after the next one."""
-    return PIECES - 1 - s.placed % PIECES
+    return PIECES - 1 - int(s.placed) % PIECES
 
 
 @rule
@@ -176,7 +177,7 @@ def place(s, cell):
         s.unicorn[side] = cell
         s.hash ^= PIECE_KEY[UNICORN_KEY + side, cell]
     else:
-        s.paladins[side] |= 1 << cell
+        s.paladins[side] |= set_of(cell)
         s.hash ^= PIECE_KEY[side, cell]
     s.placed += 1
     if s.placed == PIECES:
@@ -238,8 +239,7 @@ def roll(s, rng):
 
 @rule
 def pieces(s, side):
-    cells = int(s.paladins[side])
-    return cells if s.unicorn[side] == NOWHERE else cells | 1 << s.unicorn[side]
+    return int(s.paladins[side]) | set_of(s.unicorn[side])
 
 
 @rule
@@ -247,7 +247,7 @@ def legal_moves(s, side, band, out):
     """The moves of a side, required to start from a band, in ascending order; a pass is none."""
     empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
     starts = pieces(s, side) & int(ON_BAND[band])
-    prey = 1 << s.unicorn[1 - side]  # only paladins take, and only the unicorn
+    prey = 1 << int(s.unicorn[1 - side])  # only paladins take, and only the unicorn
     n = 0
     while starts:
         cell = lowest(starts)
@@ -296,47 +296,75 @@ def move(s, action):
 # Adjudication: games that go round in circles ----------------------------------------------------
 
 
-room_for_keys = room(np.uint64, lambda game: game.state["moves"].shape[0])
-
-
 @rule
 def adjudicate(s, action):
     """Write a move down that was played, and see whether the game is drawn."""
     s.moves[s.ply] = action
     s.ply += 1
-    keys, occurrences = room_for_keys(s), 1
-    for i in range(earlier_keys(s, keys)):
-        occurrences += keys[i] == s.hash
-    s.occurrences = occurrences
-    taken = s.unicorn[0] == NOWHERE or s.unicorn[1] == NOWHERE
-    passed_twice = s.ply > 1 and action == PASS and s.moves[s.ply - 2] == PASS
-    if not taken and (occurrences == 3 or passed_twice or s.ply == s.moves.shape[0]):
-        s.drawn = 1
+    white, black = int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
+    s.occurrences = 1 + earlier(s, int(s.ply), s.hash, white, black)
+    if white != NOWHERE and black != NOWHERE:
+        s.drawn = is_drawn(s, int(s.ply), int(s.occurrences))
+
+
+@rule
+def is_drawn(s, ply, occurrences):
+    """Whether a game without a winner is drawn after so many plies."""
+    if occurrences == 3 or ply == s.moves.shape[0]:
+        return 1
+    return 1 if ply > 1 and s.moves[ply - 1] == PASS and s.moves[ply - 2] == PASS else 0
+
+
+@rule
+def earlier(s, plies, now, white, black):
+    """How often the position after so many plies was there before.
+
+    now: its hash; white, black: the cells of the unicorns.
+    """
+    hashed, found = now, 0
+    for ply in range(plies - 1, -1, -1):
+        hashed, white, black = taken_back(s, ply, hashed, white, black)
+        found += hashed == now
+    return found
 
 
 @rule
 def earlier_keys(s, out):
-    """Write the keys of all earlier positions, the latest first. Moves are taken back in the hash.
+    """Write the keys of all earlier positions, the latest first; returns how many.
 
     out: uint64 [max_plies]
     """
-    white, black = int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
-    hashed, side = s.hash, int(s.mover)
+    hashed, white, black = s.hash, int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
     for back in range(s.ply):
-        ply = s.ply - 1 - back
-        side = 1 - side
-        before = int(s.first_band) if ply == 0 else arrival_band(int(s.moves[ply - 1]))
-        action = int(s.moves[ply])
-        hashed ^= BAND_KEY[before] ^ BAND_KEY[arrival_band(action)] ^ BLACK_KEY
-        if action != PASS:
-            cell, end = int(START[action]), int(END[action])
-            kind = side
-            if end == (white if side == WHITE else black):
-                kind += UNICORN_KEY
-                white, black = (cell, black) if side == WHITE else (white, cell)
-            hashed ^= PIECE_KEY[kind, cell] ^ PIECE_KEY[kind, end]
+        hashed, white, black = taken_back(s, int(s.ply) - 1 - back, hashed, white, black)
         out[back] = hashed
-    return s.ply
+    return int(s.ply)
+
+
+@rule
+def taken_back(s, ply, hashed, white, black):
+    """The hash and the unicorns' cells before the move number `ply`, from those after it."""
+    side, action = side_at(s, ply), int(s.moves[ply])
+    hashed ^= BAND_KEY[band_at(s, ply)] ^ BAND_KEY[arrival_band(action)] ^ BLACK_KEY
+    if action != PASS:
+        cell, end, kind = int(START[action]), int(END[action]), side
+        if end == (white if side == WHITE else black):
+            kind += UNICORN_KEY
+            white, black = (cell, black) if side == WHITE else (white, cell)
+        hashed ^= PIECE_KEY[kind, cell] ^ PIECE_KEY[kind, end]
+    return hashed, white, black
+
+
+@rule
+def side_at(s, ply):
+    """The side that was to move after so many plies."""
+    return (int(s.mover) + int(s.ply) - ply) % 2
+
+
+@rule
+def band_at(s, ply):
+    """The band that was required after so many plies."""
+    return int(s.first_band) if ply == 0 else arrival_band(int(s.moves[ply - 1]))
 
 
 @rule
