@@ -51,6 +51,8 @@ FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING}
 FROM_OUTSIDE["nets"] = {"numpy", "torch", "safetensors"}
 FROM_OUTSIDE["portable"] = {"numpy"}
 
+BY_HAND = {"fused.py": {"triton"}, "tiles.py": {"llvmlite"}}  # machine code of their own
+
 each_file = pytest.mark.parametrize(
     "path", FILES, ids=[str(path.relative_to(HOUSE)) for path in FILES]
 )
@@ -100,7 +102,7 @@ def test_imports_point_downstairs(path):
 def test_rules_nets_and_searches_need_little_from_outside(path):
     if room_of(path) in FROM_OUTSIDE:
         tops = {name.partition(".")[0] for name in modules_used_by(path)} - {"kibitz"}
-        allowed = FROM_OUTSIDE[room_of(path)] | ({"triton"} if path.name == "fused.py" else set())
+        allowed = FROM_OUTSIDE[room_of(path)] | BY_HAND.get(path.name, set())
         assert tops - set(sys.stdlib_module_names) <= allowed
     else:
         assert FLOOR[room_of(path)] >= 2
@@ -117,6 +119,12 @@ def test_solving_games_of_bids_exactly_needs_no_torch():
 def test_portable_runtimes_use_no_other_room_so_that_their_folder_can_be_copied():
     for path in (HOUSE / "portable").glob("*.py"):
         assert set(rooms_used_by(path)) <= {"portable"}, path
+
+
+def test_compiled_inference_needs_no_torch():
+    loaded = run_python("import sys, kibitz.search.dual_view; print(*sys.modules)")
+    assert "kibitz.search.tiles" in loaded
+    assert "torch" not in loaded
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,7 +22,7 @@ from torch import Tensor
 
 from ..nets import NetError, as_tuples, write
 from ..nets.bounds import ConfigError
-from ..nets.dual_view import DualViewConfig, DualViewNet
+from ..nets.dual_view import DualViewConfig, DualViewNet, Tensors, state_names, tensors_of
 from ..portable.escampe import VIEW_SIZE, PortableError
 from ..portable.evaluation import Evaluator
 from ..portable.weights import (
@@ -36,10 +36,6 @@ from ..portable.weights import (
     read_json,
     read_weights,
 )
-
-Floats = NDArray[np.float32]
-Tensors = dict[str, Floats]
-"""The weights of a folded network by their names in files."""
 
 # Every band, both sides, a forced pass, a position after a pass, captures on both sides.
 TESTED = (
@@ -71,37 +67,21 @@ class TorchRuntime(Evaluator):
         return self.net.raw(torch.from_numpy(self.view)[None]).item()
 
 
-def state_names(blocks: int) -> dict[str, str]:
-    """By name in a file, the name in the network, in the order of the files."""
-    layers = {"enc_conv1": "encoder.near", "enc_conv2": "encoder.far"}
-    layers["enc_proj"] = "encoder.project"
-    for block in range(blocks):
-        layers[f"res{block}_l1"] = f"blocks.{block}.first"
-        layers[f"res{block}_l2"] = f"blocks.{block}.second"
-    layers |= {"out1": "hidden", "out2": "value"}
-    names: dict[str, str] = {}
-    for there, here in layers.items():
-        names |= {f"{there}_w": f"{here}.weight", f"{there}_b": f"{here}.bias"}
-    return names | {"w_forced_pass": "forced_pass"}
-
-
-def tensors_of(net: DualViewNet) -> Tensors:
-    """The weights of a network, folded and in float32, by their names in files."""
-    weights = net.folded().state_dict()
-    names = state_names(net.config.blocks)
-    return {there: weights[here].float().cpu().numpy() for there, here in names.items()}
-
-
-def facts_of(net: DualViewNet) -> Facts:
-    """What files say about a network, with what it answers to the tested positions."""
-    config = net.config
+def exported(net: DualViewNet) -> tuple[Facts, Tensors]:
+    """What a folded file holds of a network: facts with a self-test, and the weights."""
+    config, tensors = net.config, tensors_of(net)
+    for name, array in tensors.items():
+        if not np.isfinite(array).all():
+            raise NetError(
+                f"the network cannot be exported: {name!r} has numbers that are not finite"
+            )
     facts = Facts(config.encoding, config.blocks, config.embedding, config.inner, ())
-    runtime = TorchRuntime(net_of(facts, tensors_of(net)), facts)
+    runtime = TorchRuntime(net_of(facts, tensors), facts)
     tests = tuple(SelfTest(line, *runtime.evaluate(line)) for line in TESTED)
-    return facts._replace(selftest=tests)
+    return facts._replace(selftest=tests), tensors
 
 
-def net_of(facts: Facts, tensors: Mapping[str, Floats]) -> DualViewNet:
+def net_of(facts: Facts, tensors: Tensors) -> DualViewNet:
     """The folded network with these weights."""
     net = DualViewNet(
         DualViewConfig(
@@ -118,7 +98,7 @@ def net_of(facts: Facts, tensors: Mapping[str, Floats]) -> DualViewNet:
     return net.eval()
 
 
-def tested(path: str | Path, facts: Facts, tensors: Mapping[str, Floats]) -> DualViewNet:
+def tested(path: str | Path, facts: Facts, tensors: Tensors) -> DualViewNet:
     """The network of a file, once its weights are checked and it has passed the self-test."""
     check_names(path, facts, tensors)
     for name, shape in facts.shapes.items():
@@ -137,12 +117,13 @@ def tested(path: str | Path, facts: Facts, tensors: Mapping[str, Floats]) -> Dua
 
 def save_json(path: str | Path, net: DualViewNet) -> None:
     """Write `banddper_weights.json`, the file that all portable runtimes read."""
-    tensors = ",\n".join(f'"{name}":{nested(array)}' for name, array in tensors_of(net).items())
-    facts = json.dumps(facts_json(facts_of(net)), indent=1)
-    write(path, f'{facts[:-2]},\n "tensors": {{\n{tensors}\n}}\n}}\n'.encode())
+    facts, tensors = exported(net)
+    head = json.dumps(facts_json(facts), indent=1)
+    body = ",\n".join(f'"{name}":{nested(array)}' for name, array in tensors.items())
+    write(path, f'{head[:-2]},\n "tensors": {{\n{body}\n}}\n}}\n'.encode())
 
 
-def nested(array: Floats) -> str:
+def nested(array: NDArray[np.float32]) -> str:
     """Nested lists of numbers with the nine digits that make a float32 exact."""
     if array.ndim:
         return f"[{','.join(map(nested, array))}]"
@@ -169,9 +150,9 @@ def header_of(path: str | Path) -> Path:
 
 def save_bin(path: str | Path, net: DualViewNet) -> None:
     """Write all weights as little-endian float32 and, to `PATH.json`, what they are."""
-    tensors = tensors_of(net)
+    facts, tensors = exported(net)
     numbers = b"".join(array.astype("<f4").tobytes() for array in tensors.values())
-    header = facts_json(facts_of(net))
+    header = facts_json(facts)
     header["tensors"] = {name: list(array.shape) for name, array in tensors.items()}
     header["sha256"] = hashlib.sha256(numbers).hexdigest()
     write(path, numbers)

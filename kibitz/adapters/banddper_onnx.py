@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from ..nets import NetError, write
-from ..nets.dual_view import DualViewNet
+from ..nets.dual_view import DualViewNet, Tensors
 from ..portable.weights import Facts, facts_json, read_facts
-from .banddper_files import Floats, Tensors, facts_of, tensors_of, tested
+from .banddper_files import exported, tested
 
 try:
     import onnx
@@ -26,7 +26,7 @@ IR_VERSION, OPSET = 9, 18
 PLANES = ("x_me", "x_opp")
 SCALARS = ("escape_me", "escape_opp", "forced_pass")
 OUTPUT = "value"
-CONSTANTS: dict[str, Floats] = {
+CONSTANTS: Tensors = {
     "zero": np.array(0, np.float32),
     "one": np.array(1, np.float32),
 }
@@ -35,7 +35,7 @@ SECOND_AXIS = "second_axis"
 
 def save_onnx(path: str | Path, net: DualViewNet) -> None:
     """Write the folded network, for batches of any size."""
-    facts, tensors = facts_of(net), tensors_of(net)
+    facts, tensors = exported(net)
     planes = [_declared(name, "batch", 16, 6, 6) for name in PLANES]
     graph = helper.make_graph(
         _nodes(facts),

@@ -1,7 +1,8 @@
-"""Networks from and to ONNX files, with the game they were trained for.
+"""Networks from and to files of other programs, with the game they were trained for.
 
-Value networks of Liar's Dice can be imported and exported; networks with a policy can only be
-exported, which needs the extra `onnx`.
+Value networks of Liar's Dice can be imported and exported as ONNX files, and networks with two
+perspectives (BandDPER) as all files of `banddper_files`; networks with a policy can only be
+exported to ONNX, which needs the extra `onnx`.
 
 >>> import tempfile
 >>> from kibitz.nets import load_net
@@ -25,19 +26,24 @@ from ..bidding.onnx_file import load_onnx, save_onnx
 from ..game import Game, OptionError
 from ..games import load
 from ..nets import NetError, load_net, save_net
+from ..nets.dual_view import DualViewNet, view_of
+from .banddper_files import FILE_KINDS, file_kind, load_banddper
 
 NAME = "liars_dice"
+BANDDPER = "escampe"  # the game of networks with two perspectives
 
 Fields = Sequence[tuple[str, Sequence[int]]]
 """A view as `Game.describe` has it: the names of its fields, with their shapes."""
 
 
 def import_net(path: str | Path, out: str | Path, **options: object) -> Game:
-    """Read an ONNX file, write its network as a checkpoint, and return the game that it plays.
+    """Read a file, write its network as a checkpoint, and return the game that it plays.
 
     options: of the game, if the file does not name them. A network with 4 and 5 dice does not show
     which seat opens; everything else follows from its shapes, for dice of six sides.
     """
+    if is_banddper(path):
+        return _import_banddper(path, out, options)
     net, facts = load_onnx(path)
     if facts.get("name", NAME) != NAME:
         raise NetError(f"{path} is a network of {facts['name']}, not of {NAME}")
@@ -46,6 +52,21 @@ def import_net(path: str | Path, out: str | Path, **options: object) -> Game:
         if facts["options"][key] != given[key]:
             raise NetError(f"{path} is for {key} {facts['options'][key]}, not for {given[key]}")
     game = _game(path, facts["view"], {**facts["options"], **options})
+    save_net(out, net, {"game": game.describe(), "source": Path(path).name})
+    return game
+
+
+def is_banddper(path: str | Path) -> bool:
+    """Whether a file is for `banddper_files`: in ONNX files, those networks have this tensor."""
+    path = Path(path)
+    if path.suffix.lower() != ".onnx":
+        return path.suffix.lower() in FILE_KINDS
+    return path.is_file() and b"enc_conv1_w" in path.read_bytes()
+
+
+def _import_banddper(path: str | Path, out: str | Path, options: Mapping[str, object]) -> Game:
+    net = load_banddper(path)
+    game = load(BANDDPER, **options).through(view_of(net.config.encoding))
     save_net(out, net, {"game": game.describe(), "source": Path(path).name})
     return game
 
@@ -74,12 +95,14 @@ def _game(path: str | Path, view: Fields, options: Mapping[str, object]) -> Game
 
 
 def export_net(path: str | Path, out: str | Path, *, batched: bool = False) -> None:
-    """Write the network of a checkpoint as an ONNX file.
+    """Write the network of a checkpoint as an ONNX file, or as another that its kind can have.
 
     batched: whether a value network takes any number of rows, as networks with a policy always do.
     """
     net, about = load_net(path)
-    if isinstance(net, NetCompBilin):
+    if isinstance(net, DualViewNet):
+        file_kind(out).save(out, net)
+    elif isinstance(net, NetCompBilin):
         game = about.get("game")
         if (
             not isinstance(game, dict)

@@ -1,6 +1,14 @@
 """Speed, as ratios within one run."""
 
+from .dual_view import bench_compiled_net
 from .networks import bench_net, bench_search, recipe_evaluator
 from .rules import alternating_speeds, bench_rules
 
-__all__ = ["alternating_speeds", "bench_net", "bench_rules", "bench_search", "recipe_evaluator"]
+__all__ = [
+    "alternating_speeds",
+    "bench_compiled_net",
+    "bench_net",
+    "bench_rules",
+    "bench_search",
+    "recipe_evaluator",
+]

@@ -25,7 +25,14 @@ def best_of(work: Callable[[], object], device: Device, times: int = 3) -> float
 def in_turns(
     works: Sequence[Callable[[], object]], device: Device, times: int = REPEATS
 ) -> list[float]:
-    """The fewest seconds of each work. They take turns, so that a disturbance meets all of them."""
+    """The fewest seconds of each work."""
+    return [min(took) for took in all_turns(works, device, times)]
+
+
+def all_turns(
+    works: Sequence[Callable[[], object]], device: Device, times: int
+) -> list[list[float]]:
+    """All seconds of each work. They take turns, so that a disturbance meets all of them."""
     took: list[list[float]] = [[] for _ in works]
     for _ in range(1 + times):  # the first time includes compilation
         for work, times_taken in zip(works, took, strict=True):
@@ -33,4 +40,4 @@ def in_turns(
             work()
             device.synchronize()
             times_taken.append(time.perf_counter() - began)
-    return [min(times_taken[1:]) for times_taken in took]
+    return [times_taken[1:] for times_taken in took]

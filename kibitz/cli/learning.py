@@ -146,13 +146,19 @@ def option_text(value: object) -> str:
 
 @app.command("import", epilog="Example: kibitz import model_45_joker.onnx net.safetensors")
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE.onnx", help="A network of Liar's Dice.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A network of Liar's Dice (.onnx) or of Escampe (.json, .bin, .onnx, .pth).",
+        ),
+    ],
     out_file: Annotated[
         Path, typer.Argument(metavar="OUT.safetensors", help="The checkpoint to write.")
     ],
     option: OptionTexts = None,
 ) -> None:
-    """Import a network from an ONNX file; add -o dice=4,5 or 5,4 if the file does not say which."""
+    """Import a network of another program; -o dice=4,5 or 5,4 if a file does not say which."""
     from ..adapters.exchange import import_net
 
     game = import_net(file, out_file, **options_of(option))
@@ -170,13 +176,19 @@ def _changed_options(game: Game) -> list[tuple[str, object]]:
 @app.command(epilog="Example: kibitz export net.safetensors net.onnx --batched")
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE.safetensors", help="A checkpoint.")],
-    out_file: Annotated[Path, typer.Argument(metavar="OUT.onnx", help="The file to write.")],
+    out_file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="OUT.onnx",
+            help="The file to write. Networks of Escampe can be .json, .bin and .pth files, too.",
+        ),
+    ],
     batched: Annotated[
         bool,
         typer.Option("--batched", help="Let the network take any number of rows, not just one."),
     ] = False,
 ) -> None:
-    """Export a network as an ONNX file, for runtimes without torch."""
+    """Export a network, for runtimes without torch."""
     from ..adapters.exchange import export_net
 
     export_net(file, out_file, batched=batched)

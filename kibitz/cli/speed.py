@@ -117,3 +117,22 @@ def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> 
     if result.evaluations_per_s is not None:
         grid.add_row("actions evaluated by values", f"{result.evaluations_per_s:,.0f} per second")
     out.print(grid)
+
+
+@bench_app.command("compiled-net", epilog="Example: kibitz bench compiled-net --json")
+def bench_compiled_net(as_json: Json = False) -> None:
+    """A network with two perspectives on one core: compiled inference beside torch."""
+    from ..bench import bench_compiled_net as measured
+
+    one_torch_thread()
+    with err.status("measuring ..."):
+        result = measured()
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    for size in result.ratio:
+        grid.add_row(f"compiled, batches of {size}", f"{result.compiled_us[size]:.0f} us/position")
+        grid.add_row(f"torch, batches of {size}", f"{result.torch_us[size]:.0f} us/position")
+        grid.add_row("ratio of the two", f"{result.ratio[size]:.2f}")
+    out.print(grid)

@@ -14,7 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -170,7 +172,14 @@ def encoding_of(view: str) -> str:
     return ENCODINGS[0] if view == DEFAULT_VIEW else view
 
 
+def view_of(encoding: str) -> str:
+    """The inverse of `encoding_of`."""
+    return DEFAULT_VIEW if encoding == ENCODINGS[0] else encoding
+
+
 Layer = nn.Conv2d | nn.Linear
+Tensors = dict[str, NDArray[np.float32]]
+"""The weights of a folded network by their names in files."""
 
 
 class Encoder(nn.Module):
@@ -270,3 +279,27 @@ def initialise(net: nn.Module, generator: torch.Generator) -> None:
             nn.init.xavier_uniform_(part.weight, GAIN, generator)
             assert part.bias is not None
             nn.init.zeros_(part.bias)
+
+
+# Weights by the names that files have for them --------------------------------------------------
+
+
+def state_names(blocks: int) -> dict[str, str]:
+    """By name in a file, the name in the network, in the order of the files."""
+    layers = {"enc_conv1": "encoder.near", "enc_conv2": "encoder.far"}
+    layers["enc_proj"] = "encoder.project"
+    for block in range(blocks):
+        layers[f"res{block}_l1"] = f"blocks.{block}.first"
+        layers[f"res{block}_l2"] = f"blocks.{block}.second"
+    layers |= {"out1": "hidden", "out2": "value"}
+    names: dict[str, str] = {}
+    for there, here in layers.items():
+        names |= {f"{there}_w": f"{here}.weight", f"{there}_b": f"{here}.bias"}
+    return names | {"w_forced_pass": "forced_pass"}
+
+
+def tensors_of(net: DualViewNet) -> Tensors:
+    """The weights of a network, folded and in float32, by their names in files."""
+    weights = net.folded().state_dict()
+    names = state_names(net.config.blocks)
+    return {there: weights[here].float().cpu().numpy() for there, here in names.items()}

@@ -2,7 +2,7 @@
 
 >>> position = read_position("nnN---/--b---/-----b/b-nn--/--b---/n-B--b w 2")
 >>> sorted(landings(position, WHITE))[:3], escapes(position, WHITE)
-([3, 6, 11], 3)
+([6, 13, 23], 3)
 """
 
 from __future__ import annotations

@@ -56,9 +56,17 @@ def restore(holders: Holders, arrays: Arrays) -> None:
 
 @torch.no_grad()
 def update_average(average: nn.Module, net: nn.Module, decay: float, step: int) -> None:
-    """Move averaged weights towards those of `net`; early steps forget the beginning sooner."""
+    """Move averaged weights towards those of `net`; early steps forget the beginning sooner.
+
+    The statistics of batch normalisation are averaged, too: they belong to the weights.
+    """
     kept = min(decay, (1 + step) / (10 + step))
-    torch._foreach_lerp_(list(average.parameters()), list(net.parameters()), 1 - kept)
+    torch._foreach_lerp_(_numbers(average), _numbers(net), 1 - kept)
+
+
+def _numbers(net: nn.Module) -> list[Tensor]:
+    statistics = [buffer for buffer in net.buffers() if buffer.is_floating_point()]
+    return [*net.parameters(), *statistics]
 
 
 def set_learning_rate(optimiser: torch.optim.Optimizer, learning_rate: float) -> None:

@@ -8,10 +8,11 @@ import pytest
 import torch
 from escampe_lines import lively, random_lines, views_of
 
-from kibitz.adapters import banddper_files
-from kibitz.adapters.banddper_files import file_kind, load_banddper, tensors_of
-from kibitz.nets import NetError
-from kibitz.nets.dual_view import DualViewConfig, DualViewNet
+from kibitz.adapters import banddper_files, exchange
+from kibitz.adapters.banddper_files import file_kind, load_banddper
+from kibitz.adapters.exchange import export_net, import_net
+from kibitz.nets import NetError, load_net, save_net
+from kibitz.nets.dual_view import ENCODINGS, DualViewConfig, DualViewNet, tensors_of
 from kibitz.portable import banddper, banddper_numpy
 from kibitz.portable.escampe import PortableError, read_position
 from kibitz.portable.weights import read_weights
@@ -431,3 +432,50 @@ def test_the_oldest_position_is_forgotten_when_the_cache_is_full(files, monkeypa
 def test_an_untrained_network_can_be_written(tmp_path):
     file_kind(path := tmp_path / "weights.json").save(path, DualViewNet(DualViewConfig()))
     assert banddper_numpy.load(path).evaluate(LINES[0]).raw == pytest.approx(0.0, abs=1.0)
+
+
+@pytest.mark.parametrize("ending", FOLDED)
+def test_a_network_with_numbers_that_are_not_finite_is_not_written(ending, tmp_path):
+    net = lively(DualViewConfig(embedding=5))
+    with torch.no_grad():
+        net.hidden.bias[3] = torch.inf
+    with pytest.raises(NetError, match="'out1_b' has numbers that are not finite"):
+        file_kind(ending := tmp_path / f"weights.{ending}").save(ending, net)
+    assert not list(tmp_path.iterdir())
+
+
+# The command line's way in and out ----------------------------------------------------------------
+
+
+class Described:
+    """A game as far as a checkpoint describes it."""
+
+    name, viewed = "escampe", "default"
+
+    def through(self, view):
+        self.viewed = view
+        return self
+
+    def describe(self):
+        return {"name": self.name, "viewed": self.viewed, "options": {}}
+
+
+@pytest.mark.parametrize("ending", [*FOLDED, "pth"])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_checkpoint_is_exported_and_imported(ending, encoding, tmp_path, monkeypatch):
+    monkeypatch.setattr(exchange, "load", lambda name: Described())
+    net = lively(DualViewConfig(encoding, embedding=5))
+    save_net(checkpoint := tmp_path / "net.safetensors", net, {})
+    export_net(checkpoint, file := tmp_path / f"weights.{ending}")
+    game = import_net(file, again := tmp_path / "again.safetensors")
+    assert game.viewed == ("default" if encoding == ENCODINGS[0] else encoding)
+    read, about = load_net(again)
+    assert about["game"] == game.describe()
+    views = torch.from_numpy(views_of(LINES[:5], encoding))
+    assert torch.allclose(read.raw(views), net.raw(views), atol=1e-4)
+
+
+def test_a_checkpoint_is_not_exported_to_a_file_of_another_kind(tmp_path):
+    save_net(checkpoint := tmp_path / "net.safetensors", lively(DualViewConfig(embedding=5)), {})
+    with pytest.raises(NetError, match=r"ends in \.json"):
+        export_net(checkpoint, tmp_path / "weights.txt")

@@ -75,6 +75,7 @@ def test_one_game_is_described_with_its_options_and_players():
         ["bench", "rules"],
         ["bench", "search"],
         ["bench", "net"],
+        ["bench", "compiled-net"],
         ["train"],
         ["analyse"],
         ["exploit"],

@@ -1,6 +1,8 @@
 """The network with two perspectives: its size, its beginning, and folding."""
 
+import copy
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,9 +12,9 @@ from torch import nn
 
 from kibitz.nets import load_net, save_net
 from kibitz.nets.bounds import ConfigError
-from kibitz.nets.dual_view import Block, DualViewConfig, DualViewNet
+from kibitz.nets.dual_view import ENCODINGS, Block, DualViewConfig, DualViewNet, view_of
 from kibitz.nets.evaluate import NetEvaluator
-from kibitz.nets.kinds import kind_of
+from kibitz.nets.kinds import all_kinds, kind_of
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -144,6 +146,24 @@ def test_it_guides_a_search(net):
     _, values = NetEvaluator(net).ask(VIEWS[:5].numpy())
     assert kind_of(net).guides_search
     assert np.allclose(values[:, 0], net.raw(VIEWS[:5]).tanh().detach(), atol=1e-6)
+
+
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_a_view_of_another_encoding_does_not_fit_though_its_sizes_do(encoding):
+    game = SimpleNamespace(view_size=1155, num_actions=259, seats=2, viewed=view_of(encoding))
+    config, kind = DualViewConfig(encoding), all_kinds()["dual_view"]
+    assert all(getattr(config, name) == size for name, size in kind.sizes(game).items())
+    game.viewed = view_of(next(other for other in ENCODINGS if other != encoding))
+    unfit = [name for name, size in kind.sizes(game).items() if getattr(config, name) != size]
+    assert unfit == ["encoding"]
+
+
+def test_it_answers_in_half_precision_as_on_a_gpu(net):
+    half = copy.deepcopy(net).to(torch.bfloat16)
+    with torch.inference_mode():
+        logits, values = half(VIEWS[:20])
+        assert logits.dtype == values.dtype == torch.float32
+        assert (values - net(VIEWS[:20])[1]).abs().max() < 0.2
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Positions in plain Python: moves of independent engines, and sums of the specification."""
 
 import pytest
-from conftest import oracle_list
 from escampe_lines import CORNER_BLOCK, COURSE_MID, COURSE_START, random_lines, views_of
 
 from kibitz.portable.escampe import (
@@ -30,14 +29,13 @@ def test_the_paths_are_as_many_as_the_specification_counts():
     assert sum(len({end for end, _ in paths}) for paths in PATHS) == 222
 
 
-@pytest.mark.oracle
-def test_the_landing_cells_are_those_of_independent_engines():
-    for entry in oracle_list("escampe", "legal_moves"):
-        line = f"{'/'.join(entry['board'])} {entry['to_move'][0]} {entry['required_band']}"
-        position = read_position(line)
-        ends = {cell(move[3:]) for move in entry["moves"] if move != "E"}
-        assert landings(position, position.to_move) == ends, entry["id"]
-        assert views_of([line])[0, -1] == (not ends)
+@pytest.mark.oracle("escampe", "legal_moves")
+def test_the_landing_cells_are_those_of_independent_engines(oracle_case):
+    board, side = "/".join(oracle_case["board"]), oracle_case["to_move"][0]
+    position = read_position(line := f"{board} {side} {oracle_case['required_band']}")
+    ends = {cell(move[3:]) for move in oracle_case["moves"] if move != "E"}
+    assert landings(position, position.to_move) == ends
+    assert views_of([line])[0, -1] == (not ends)
 
 
 def test_the_planes_have_the_sums_of_the_specification():

@@ -23,6 +23,7 @@ from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net
+from kibitz.nets.dual_view import DualViewConfig, DualViewNet
 from kibitz.recipes import recipe
 from kibitz.search.mcts import Search, Settings
 from kibitz.train import folder as folders
@@ -277,6 +278,13 @@ def test_the_average_keeps_the_given_share_of_its_weights():
         nn.init.constant_(net.weight, 0.0)
         update_average(average, net, 0.9, step)
         assert average.weight.item() == pytest.approx(kept)
+
+
+def test_the_average_has_the_statistics_of_batch_normalisation():
+    average, net = (DualViewNet(DualViewConfig(blocks=0, embedding=1)) for _ in range(2))
+    nn.init.constant_(net.encoder.near_norm.running_mean, 2.0)
+    update_average(average, net, 0.5, 1_000_000)
+    assert (average.encoder.near_norm.running_mean == 1.0).all()
 
 
 def test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself():
