@@ -42,7 +42,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "bidding/exact": ("search", "bidding/exact"),
     "bench": ("bench",),
 }
-NOT_COMPILED = {"text.py", "drawing.py", "svg.py"}  # files of a game that hold no rules
+NOT_COMPILED = {"text.py", "files.py", "drawing.py", "svg.py"}  # of a game: they hold no rules
 
 Function = Callable[..., Any]
 RULES: list[Dispatcher] = []  # every compiled function, so that `batch` can prepare them for CUDA

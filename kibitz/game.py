@@ -128,6 +128,9 @@ class Game:
     action_text: Function = lambda s, action: str(action)
     news: Function = None  # type: ignore[assignment]  # news(s, seat, move); None: see `public_news`
     parse_action: Function | None = None  # None: whatever `action_text` says of a legal action
+    # a whole game in a JSON format of its own: game_text(game, moves) and parse_game(game, text)
+    game_text: Function | None = None
+    parse_game: Function | None = None
     case_matters: bool = False  # whether upper and lower case differ in `text`, as in chess
     onlookers: bool = False  # whether `seen` and `news` know ONLOOKER; if not, it sees nothing
     options: Options = field(default_factory=Options)

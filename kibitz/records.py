@@ -70,6 +70,7 @@ class Shape:
     view: RecordType  # what networks see unless they ask for another
     views: Mapping[str, RecordType] = field(default_factory=dict)  # further ones, by name
     max_legal: int = 0  # most legal actions at once; by default num_actions
+    repeats: bool = False  # whether positions may come back and nothing counts how often
     teams: tuple[int, ...] = ()  # by seat: partners share a team; by default one each
 
     def __post_init__(self) -> None:

@@ -16,12 +16,14 @@ LISTS = {
     "beasty_bar": {"games", "contested_positions"},
     "dominion": {"strategies", "matchups"},
     "dominion_features": {"cards"},
+    "escampe": {"legal_moves", "placement", "positions"},
     "liars_dice": {"cases"},
 }
 USERS = [
     "games/test_beasty_bar.py",
     "games/test_dominion_strategies.py",
     "games/test_dominion_view.py",
+    "games/test_escampe.py",
     "games/test_liars_dice.py",
     "bidding/test_onnx_liars_dice.py",
 ]

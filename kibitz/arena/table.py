@@ -179,8 +179,11 @@ class Table:
         return "\n".join([*head, *moves]) + "\n"
 
     def save(self, path: Path | str) -> None:
-        """Write the record to a file."""
-        Path(path).write_text(self.record(), encoding="utf-8")
+        """Write the record to a file; a .json file has the game's own format, if there is one."""
+        content = self.record()
+        if Path(path).suffix.lower() == ".json" and self.game.game_text is not None:
+            content = str(self.game.game_text(self.game, [event.action for event in self.events]))
+        Path(path).write_text(content, encoding="utf-8")
 
 
 def read_typed(game: Game, s: State, text: str) -> int:
@@ -246,19 +249,46 @@ def open_record(path: Path | str, name: str | None = None, ply: int | None = Non
     name: a game, or the file of one; by default the game that the record names.
     """
     text = read_record(path)
-    game = load(name) if name else _recorded_game(text, path)
+    if text.lstrip().startswith("{"):
+        return _open_game_file(text, path, name, ply)
+    game = load(name) if name else _game_named(_parsed(text)[0]["game"], path)
     return replay(game.under(type(game.options).read(recorded_options(text))), text, ply)
 
 
-def _recorded_game(text: str, path: Path | str) -> Game:
+def _open_game_file(text: str, path: Path | str, name: str | None, ply: int | None) -> Table:
+    """The table of a game in the game's own format, which is JSON. Chance has no part in it."""
+    game = load(name) if name else _game_named(_name_in_json(text, path), path)
+    if game.parse_game is None:
+        raise NotationError(f"{path} is no record: {game.name} has no JSON format of its own")
+    table, moves = Table(game, seed=0), game.parse_game(game, text)
+    _check_ply(ply, len(moves))
+    for move in moves[:ply]:
+        table.play(move)
+    return table
+
+
+def _name_in_json(text: str, path: Path | str) -> object:
+    """The game that a JSON object names."""
+    try:
+        return json.loads(text)["game"]
+    except (ValueError, RecursionError):
+        raise NotationError(
+            f"{path} is no record: it is not the JSON that it begins like"
+        ) from None
+    except KeyError:
+        raise NotationError(
+            f"{path} does not say which game was played; say it: kibitz replay GAME {path}"
+        ) from None
+
+
+def _game_named(name: object, path: Path | str) -> Game:
     """The game of the package that a record names."""
-    name = _parsed(text)[0]["game"]
     if name not in names():
         raise NotationError(
             f"{path} is a record of {shown(name)}, which is not a game of the package; say "
             f"where its file is: kibitz replay ./my_game.py {path}"
         )
-    return load(name)
+    return load(str(name))
 
 
 def replay(game: Game, text: str, ply: int | None = None) -> Table:
@@ -270,8 +300,7 @@ def replay(game: Game, text: str, ply: int | None = None) -> Table:
     header, moves = _parsed(text)
     _check_game(game, header)
     decisions = sum(move.seat != CHANCE for move in moves)
-    if ply is not None and not 0 <= ply <= decisions:
-        raise NotationError(f"there is no ply {ply}; this record has the plies 0 to {decisions}")
+    _check_ply(ply, decisions)
     table = Table.__new__(Table)
     table.game, table.seed, table.index = game, int(header["seed"]), int(header.get(INDEX, 0))
     table.events, table._truth = [], game.fresh()
@@ -282,6 +311,11 @@ def replay(game: Game, text: str, ply: int | None = None) -> Table:
             break
         _redo(table, move)
     return table
+
+
+def _check_ply(ply: int | None, decisions: int) -> None:
+    if ply is not None and not 0 <= ply <= decisions:
+        raise NotationError(f"there is no ply {ply}; this record has the plies 0 to {decisions}")
 
 
 def _check_game(game: Game, header: dict[str, str]) -> None:

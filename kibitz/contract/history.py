@@ -14,14 +14,18 @@ Worlds = dict[bytes, State]  # by their bytes: all tables that fit what a seat k
 
 
 def known_does_not_repeat(trial: Trial) -> None:
-    """Within one game `known` of the seat to move never returns to an earlier value."""
+    """Within one game `known` of the seat to move never returns to an earlier value.
+
+    A game may say `Shape(repeats=True)`: then it returns if the whole position does, bit by bit.
+    """
+    repeats = trial.game.sizes.repeats
     for playout in trial.playouts:
         met: dict[tuple[int, int], State] = {}
         for s in playout.states:
             if (seat := trial.turn(s)) < 0:
                 continue
-            before = met.setdefault((seat, trial.known(s, seat)), s)
-            if before is not s:
+            before: State = met.setdefault((seat, trial.known(s, seat)), s)
+            if before is not s and not (repeats and before.tobytes() == s.tobytes()):
                 raise Broken(
                     f"{trial.at(s)}: `known` of seat {seat} is what it was earlier in this game, "
                     f"at {trial.game.text(before)!r}, and a search would walk in circles for ever. "

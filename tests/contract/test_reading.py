@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
 from kibitz import games
-from kibitz.contract import Result, check, option_sets, shown_options
+from kibitz.contract import Result, Trial, attempt, check, option_sets, shown_options
 from kibitz.contract.cases import edges
+from kibitz.contract.rules import texts_parse_back
+from kibitz.game import NotationError
 from kibitz.options import OptionError, Options
 
 SOUND = Path(__file__).parent / "faults" / "sound.py"
@@ -116,3 +119,28 @@ def test_a_player_is_not_blamed_for_a_redeal_that_changes_what_it_sees(tmp_path:
     result = changed(tmp_path, "players_do_not_peek", old, new)
     assert not result.passed
     assert "the fault of another rule: `redeal` changes what seat" in result.message
+
+
+# Where case matters ------------------------------------------------------------------------------
+
+
+def texts_of_escampe(**changes: object) -> Result:
+    """Whether the notation of Escampe, in which unicorns are capitals, keeps its promise."""
+    game = replace(games.load("escampe"), **changes)
+    return attempt(texts_parse_back, Trial("escampe", game, games=2))
+
+
+def test_a_game_in_which_case_matters_may_refuse_upper_case() -> None:
+    assert texts_of_escampe().passed
+    refused = texts_of_escampe(case_matters=False)
+    assert not refused.passed and "has 1 unicorn" in refused.message
+
+
+def test_where_case_matters_upper_case_is_never_read_as_another_position() -> None:
+    parse = games.load("escampe").parse
+
+    def lenient(s: Any, text: str) -> None:
+        with suppress(NotationError):  # the position stays as it was
+            parse(s, text)
+
+    assert "as another position" in texts_of_escampe(parse=lenient).message

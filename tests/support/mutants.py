@@ -31,7 +31,7 @@ from pathlib import Path
 from mutant import Mutant
 from mutants_of_learning import CONTRACT, DOORS, TRAIN
 from mutants_of_play import ARENA, BORDER, CHANCE, GAMES, PLAYERS
-from mutants_of_rules import BEASTY_BAR, DOMINION, SMALL_GAMES
+from mutants_of_rules import BEASTY_BAR, DOMINION, ESCAMPE, SMALL_GAMES
 
 ROOT = Path(__file__).parent.parent.parent
 SECONDS = 300  # until a mutant is given up, and counts as a survivor
@@ -49,6 +49,7 @@ MUTANTS = [
     *SMALL_GAMES,
     *BEASTY_BAR,
     *DOMINION,
+    *ESCAMPE,
     *DOORS,
     *CONTRACT,
 ]

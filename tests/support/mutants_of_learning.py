@@ -178,15 +178,31 @@ DOORS = [
     ),
 ]
 
-FAULT = "contract/test_faults.py::test_a_fault_is_named_within_seconds_and_nobody_waits_in_silence"
+FAULT = "contract/test_faults.py::test_a_fault_is_named"
 
 CONTRACT = [
     mutant(
         "what a seat knows may return to what it was",
         "contract/history.py",
-        "            if before is not s:",
+        "            if before is not s and not (repeats and before.tobytes() == s.tobytes()):",
         "            if before is None:",
         f"{FAULT}[play_goes_in_circles]",
+    ),
+    mutant(
+        "where positions may repeat, what a seat knows may stay though the position changes",
+        "contract/history.py",
+        "if before is not s and not (repeats and before.tobytes() == s.tobytes()):",
+        "if before is not s and not repeats:",
+        "games/test_escampe_draws.py::"
+        "test_where_positions_may_repeat_only_true_repetitions_are_accepted",
+    ),
+    mutant(
+        "where case matters, upper case may be read as another position",
+        "contract/rules.py",
+        "    if trial.game.case_matters:\n",
+        "    if trial.game.case_matters:\n        return []\n    if trial.game.case_matters:\n",
+        "contract/test_reading.py::"
+        "test_where_case_matters_upper_case_is_never_read_as_another_position",
     ),
     mutant(
         "a re-deal may contradict what was heard",

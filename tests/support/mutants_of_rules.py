@@ -221,3 +221,116 @@ DOMINION = [
         "games/test_dominion_cards.py::test_what_artisan_and_sentry_put_back_is_news_for_nobody_else",
     ),
 ]
+
+ESCAMPE = [
+    rule_mutant(
+        "escampe: pieces jump over others with their second step",
+        "games/escampe/board.py",
+        "found |= around(around(step) & empty) & ~step",
+        "found |= around(around(step)) & ~step",
+        "games/test_escampe.py::test_moves_met_in_play_are_those_of_the_book",
+    ),
+    rule_mutant(
+        "escampe: a piece comes back to the cell of its first step",
+        "games/escampe/board.py",
+        "found |= around(around(step) & empty) & ~step",
+        "found |= around(around(step) & empty)",
+        "games/test_escampe.py::test_moves_met_in_play_are_those_of_the_book",
+    ),
+    rule_mutant(
+        "escampe: a unicorn captures",
+        "games/escampe/rules.py",
+        "(empty if cell == s.unicorn[side] else empty | prey)",
+        "(empty | prey)",
+        "games/test_escampe.py::test_games_of_up_to_four_plies_are_as_many_as_the_oracle_says"
+        "[escampe-mid_band3]",
+        "games/test_escampe.py::test_moves_met_in_play_are_those_of_the_book",
+    ),
+    rule_mutant(
+        "escampe: the band is no part of the hash",
+        "games/escampe/rules.py",
+        "s.hash ^= BAND_KEY[s.band] ^ BAND_KEY[band] ^ BLACK_KEY",
+        "s.hash ^= BLACK_KEY",
+        "games/test_escampe.py::test_the_hash_follows_pieces_side_and_band",
+    ),
+    rule_mutant(
+        "escampe: a pass does not lift the band",
+        "games/escampe/rules.py",
+        "    s.band = band\n",
+        "    s.band = s.band if action == PASS else band\n",
+        "games/test_escampe.py::test_after_a_pass_any_piece_may_move",
+    ),
+    rule_mutant(
+        "escampe: White places on Black's edge",
+        "games/escampe/rules.py",
+        "return LOW_EDGE if black_is_low == (s.mover == BLACK) else HIGH_EDGE",
+        "return LOW_EDGE if black_is_low else HIGH_EDGE",
+        "games/test_escampe.py::test_white_places_on_the_edge_that_black_has_left",
+    ),
+    rule_mutant(
+        "escampe: paladins are placed in any order",
+        "games/escampe/rules.py",
+        "    while free and free & -free <= last:\n        free &= free - 1\n",
+        "    free &= ~last\n",
+        "games/test_escampe.py::test_black_and_white_have_as_many_placements_as_the_oracle_says",
+    ),
+    rule_mutant(
+        "escampe: the third occurrence of a position is not counted",
+        "games/escampe/rules.py",
+        "if occurrences == 3 or ply",
+        "if occurrences == 4 or ply",
+        "games/test_escampe_draws.py::test_the_third_occurrence_of_a_position_is_a_draw",
+    ),
+    rule_mutant(
+        "escampe: the last ply is a draw though it takes the unicorn",
+        "games/escampe/rules.py",
+        "    if white != NOWHERE and black != NOWHERE:\n",
+        "    if True:\n",
+        "games/test_escampe_draws.py::"
+        "test_a_game_is_drawn_after_max_plies_unless_the_unicorn_is_taken_with_the_last",
+    ),
+    rule_mutant(
+        "escampe: nobody knows how often a position was there",
+        "games/escampe/rules.py",
+        "mix(s.hash, 4 * int(s.occurrences) + seat)",
+        "mix(s.hash, seat)",
+        "games/test_escampe_draws.py::test_a_seat_knows_how_often_the_position_was_there",
+    ),
+    rule_mutant(
+        "escampe: a game may go on after it was drawn",
+        "games/escampe/laws.py",
+        "        if is_drawn(s, ply, 1 + earlier(s, ply, hashed, white, black)):\n"
+        "            return True\n",
+        "",
+        "games/test_escampe_draws.py::test_a_game_that_was_drawn_before_its_last_move_breaks_a_law",
+    ),
+    rule_mutant(
+        "escampe: a side may have passed that could move",
+        "games/escampe/laws.py",
+        "return landing_cells(mine, unicorn, band, empty, set_of(prey)) != 0",
+        "return False",
+        "games/test_escampe_draws.py::test_a_pass_that_was_not_forced_breaks_a_law",
+    ),
+    rule_mutant(
+        "escampe: a view shows White's side first to both seats",
+        "games/escampe/view.py",
+        "show_side(s, seat, empty, view.me)",
+        "show_side(s, 0, empty, view.me)",
+        "games/test_escampe_view.py::"
+        "test_exchanging_the_colours_and_the_side_to_move_changes_no_number",
+    ),
+    rule_mutant(
+        "escampe: a unicorn escapes onto its own paladins",
+        "games/escampe/view.py",
+        "count(ends(int(s.unicorn[side]), empty) & empty)",
+        "count(ends(int(s.unicorn[side]), empty))",
+        "games/test_escampe_view.py::test_the_handouts_opening_has_the_printed_sums",
+    ),
+    rule_mutant(
+        "escampe: greedy does not look at what the opponent can take",
+        "games/escampe/players.py",
+        "action == PASS or leaves_unicorn_to_be_taken(s, seat, action)",
+        "action == PASS",
+        "games/test_escampe_players.py::test_greedy_leaves_its_unicorn_to_nobody_if_it_can_help_it",
+    ),
+]

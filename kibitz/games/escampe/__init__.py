@@ -28,6 +28,7 @@ from __future__ import annotations
 from ...game import Game, Shape
 from .board import MOST_MOVES, NUM_ACTIONS
 from .fair_pairs import FAIR_PAIRS
+from .files import game_text, parse_game
 from .judges import OPEN_RULES
 from .laws import FLAWS, flaw
 from .options import EscampeOptions
@@ -49,6 +50,7 @@ def shape(options: EscampeOptions) -> Shape:
         view=VIEW,
         views={"banddper-16-reach": REACH_VIEW, "pieces": PIECES_VIEW},
         max_legal=MOST_MOVES,
+        repeats=not options.adjudication,
     )
 
 
@@ -79,6 +81,8 @@ GAME = Game(
     action_text=action_text,
     parse_action=parse_action,
     news=news,
+    game_text=game_text,
+    parse_game=parse_game,
     case_matters=True,
     onlookers=True,
     players={"greedy": greedy},

@@ -43,8 +43,8 @@ FLAWS = (
     "White or Black is to move, the required band is 0 to 3, and counts are within their bounds",
     "each side has a unicorn and five paladins, each on a cell of its own; a unicorn is missing "
     "only if it was taken, and then its side would be to move",
-    "Black places its six pieces on one edge, then White on the other; the unicorn comes first, "
-    "then the paladins in ascending order",
+    "fewer than twelve pieces are still being placed: Black's six on one edge, then White's on the "
+    "other, the unicorn first and the paladins in ascending order",
     "the hash is that of the pieces, the side to move and the required band",
     "every move of the game was legal, and they lead to this position",
     "the game is drawn at the third occurrence of a position, after two passes in a row, or after "
@@ -59,7 +59,7 @@ def flaw(s, fresh):
     if numbers_are_flawed(s):
         return 2
     if pieces_are_flawed(s):
-        return 3
+        return 3 if s.placed == ALL_PLACED else 4
     if s.placed < ALL_PLACED and placing_is_flawed(s):
         return 4
     if s.hash != hash_of(s):

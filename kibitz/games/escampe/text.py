@@ -39,6 +39,7 @@ EMPTY = "-"
 SIDES = ("White", "Black")
 COLUMNS = "ABCDEF"
 NAMES = [f"{COLUMNS[cell % SIDE]}{cell // SIDE + 1}" for cell in range(CELLS)]
+UNICORN_TAKEN = "unicorn taken"
 LIKE = "bb----/-Bb-bb/------/------/-n-n-n/n-N-n- w 0"
 HIGH_FIRST = 4 * SIDE  # the first cell of rows 5 and 6
 
@@ -124,11 +125,10 @@ def _set_pieces(s, letters):
     """Put pieces on the board, and refuse more of a kind than there are."""
     for kind, letter in enumerate(LETTERS):
         cells = [cell for cell in range(CELLS) if letters[cell] == letter]
-        side, most, name = kind % 2, *((PALADINS, "paladins") if kind < 2 else (1, "unicorn"))
+        side, most = kind % 2, PALADINS if kind < 2 else 1
         if len(cells) > most:
-            raise NotationError(
-                f"{SIDES[side]} has {most} {name} ({letter}), not {len(cells)}: {letters}"
-            )
+            has = f"{most} {'paladins' if kind < 2 else 'unicorn'} ({letter})"
+            raise NotationError(f"{SIDES[side]} has {has}, not {len(cells)}: {letters}")
         if kind < 2:
             s.paladins[side] = sum(1 << cell for cell in cells)
         else:
@@ -258,7 +258,7 @@ def placement_text(unicorn, paladins):
 
 def parse_placement(notation):
     """The unicorn's cell and the set of paladins of a whole placement."""
-    cells = [parse_cell(name) for name in squeezed(notation).split("/")]
+    cells = [parse_cell(name) for name in squeezed(notation).upper().split("/")]
     if len(cells) != PIECES:
         raise NotationError(f"{shown(notation)}: a placement has {PIECES} cells, not {len(cells)}")
     if twice := [NAMES[cell] for cell in cells if cells.count(cell) > 1]:
@@ -331,7 +331,9 @@ def standing(s):
     """Who is to move and from where, or how the game ended."""
     side = SIDES[s.mover]
     if turn(s) == OVER:
-        return ending(s)
+        reason = ending(s)
+        taken = f"{SIDES[1 - s.mover]} has taken the unicorn"
+        return taken if reason == UNICORN_TAKEN else f"Drawn: {reason}"
     if s.placed < ALL_PLACED:
         piece = "its unicorn" if s.unicorn[s.mover] == NOWHERE else "a paladin"
         return f"{side} places {piece}, on {rows_text(edge(s))}"
@@ -340,14 +342,13 @@ def standing(s):
 
 
 def ending(s):
-    """How a game that is over came to its end."""
-    for side in (WHITE, BLACK):
-        if s.unicorn[side] == NOWHERE:
-            return f"{SIDES[1 - side]} has taken the unicorn"
+    """Why a game is over."""
+    if s.unicorn[s.mover] == NOWHERE:
+        return UNICORN_TAKEN
     if s.occurrences == 3:
-        return "Drawn: this position is here for the third time"
+        return "third occurrence of a position"
     passed = s.ply > 1 and s.moves[s.ply - 1] == s.moves[s.ply - 2] == PASS
-    return "Drawn: both sides have passed" if passed else f"Drawn after {s.ply} plies"
+    return "two passes in a row" if passed else f"{s.ply} plies"
 
 
 def _targets(s):
