@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from .compiled import Function
 
 NO_NOTE = np.dtype((np.record, [("nothing", np.int64)]))
-EVEN = 10_000  # a judge's value is between -EVEN and EVEN; both are certain defeats and victories
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +36,24 @@ class Judge:
     """begin(s, plan, note): write a note for a position from scratch."""
     follow: Function | None = None
     """follow(s, action, plan, before, after): the note after an action, from the one before."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """A position as a short list of numbers per seat, for networks that sum a column for each.
+
+    All are rules of the game. A network that keeps the sums needs to look at few columns per move.
+    """
+
+    size: int
+    """Features are the integers below this."""
+    most: int
+    """Features of a position at most, and changes by an action."""
+    present: Function
+    """present(s, seat, out) -> count: the features of a position as a seat sees it."""
+    changes: Function
+    """changes(s, action, seat, out) -> count: what an action adds, as feature + 1, and takes away,
+    as -(feature + 1)."""
 
 
 class Past(NamedTuple):
@@ -68,13 +85,20 @@ class OpenRules:
     """key(s) -> uint64: the name of a position as far as its future goes, without its history."""
     urges: Function | None = None
     """urges(s, legal, count, out): 0 to 255 per action; the highest is tried first."""
+    count: Function | None = None
+    """count(s) -> how many legal actions there are, where that is faster than to list them."""
     decisive: Function | None = None
     """decisive(s) -> an action that wins at once for the seat to move, or -1 if there is none."""
     skip: Function | None = None
     """skip(s): hand the move over, as no player may: for null-move pruning."""
+    features: Features | None = None
+    """For networks with running sums."""
     judges: Mapping[str, Judge] = field(default_factory=dict)
     """Static evaluations by name, the best first."""
-    opening: Function | None = None
-    """opening(s, seat, rng) -> an action from the opening book, or -1."""
+    book: Callable[[Any, Any], int] | None = None
+    """book(s, rng) -> an action from an opening book, or -1 if it has none for the position."""
+    plans: Callable[[Any, Any, int], list[list[int]]] | None = None
+    """plans(s, rng, count): where a seat has many actions in a row, as in placing its pieces: about
+    `count` ways to do all of it. Searches compare what they lead to."""
     bare: Bare | None = None
     """None: the record has no history."""

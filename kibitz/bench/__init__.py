@@ -2,12 +2,14 @@
 
 from .dual_view import bench_compiled_net
 from .networks import bench_net, bench_search, recipe_evaluator
+from .open_games import bench_open
 from .rules import alternating_speeds, bench_rules
 
 __all__ = [
     "alternating_speeds",
     "bench_compiled_net",
     "bench_net",
+    "bench_open",
     "bench_rules",
     "bench_search",
     "recipe_evaluator",

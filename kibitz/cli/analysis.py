@@ -13,9 +13,11 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from .app import (
+    GameName,
     Json,
     OptionTexts,
     Seed,
+    app,
     command_with,
     err,
     game_names,
@@ -29,7 +31,7 @@ from .app import (
 if TYPE_CHECKING:
     from ..arena.table import Table
     from ..game import Game
-    from ..players import Thought
+    from ..players import Candidate, Thought
 
 SHOWN = 12  # candidates
 
@@ -113,6 +115,13 @@ def analyse(asked: Analysis) -> None:
         out.print(grid(thought, asked.lines))
 
 
+def value_text(candidate: Candidate) -> str:
+    """What a move is worth, or in how many plies it wins or loses."""
+    if candidate.mate_in is None:
+        return or_none(candidate.value, "+.3f")
+    return f"{'wins' if candidate.mate_in > 0 else 'loses'} in {abs(candidate.mate_in)}"
+
+
 def grid(thought: Thought, lines: int) -> Grid:
     """The candidates of a thought, the best first."""
     caption = f"{escape(thought.player)}, seat {thought.seat}"
@@ -122,19 +131,69 @@ def grid(thought: Thought, lines: int) -> Grid:
         speed = thought.simulations / max(thought.seconds, 1e-9)
         caption += f"; {thought.simulations:,} simulations ({speed:,.0f} per second)"
         caption += f", {thought.nodes:,} nodes, depth {thought.depth}"
+    elif thought.nodes:
+        speed = thought.nodes / max(thought.seconds, 1e-9)
+        caption += f"; depth {thought.depth}, {thought.nodes:,} nodes ({speed:,.0f} per second)"
+    if thought.table_use is not None:
+        caption += f", table {thought.table_use:.0%} full"
     table = Grid(title=caption, title_justify="left", title_style="")
     table.add_column("move")
-    for heading in ("value", "visits", "prior"):
+    table.add_column("value", justify="right")
+    searched = thought.table_use is None
+    for heading in ("visits", "prior") if searched else ():
         table.add_column(heading, justify="right")
     table.add_column("expected to follow")
     for k, candidate in enumerate(thought.candidates[:SHOWN]):
+        counts = (or_none(candidate.visits, ",d"), or_none(candidate.prior, ".1%"))
         table.add_row(
             escape(candidate.text),
-            or_none(candidate.value, "+.3f"),
-            or_none(candidate.visits, ",d"),
-            or_none(candidate.prior, ".1%"),
+            value_text(candidate),
+            *(counts if searched else ()),
             escape(", ".join(candidate.line)) if k < lines else "",
         )
     if len(thought.candidates) > SHOWN:
         table.caption = f"and {len(thought.candidates) - SHOWN} more"
     return table
+
+
+@app.command(epilog="Example: kibitz perft kuhn --depth 4")
+def perft(
+    name: GameName,
+    position: Annotated[
+        str | None,
+        typer.Argument(metavar="[POSITION]", help="By default the beginning of a game."),
+    ] = None,
+    depth: Annotated[int, typer.Option(min=0, max=64, help="Moves to look ahead.")] = 4,
+    bulk: Annotated[
+        bool, typer.Option("--bulk", help="Count the last moves without playing them.")
+    ] = False,
+    divide: Annotated[
+        bool, typer.Option("--divide", help="Count for every first move by itself.")
+    ] = False,
+    option: OptionTexts = None,
+    as_json: Json = False,
+) -> None:
+    """Count all sequences of moves to a depth: the proof of a move generator."""
+    from ..search.deepening import stripped, without_history
+    from ..search.perft import divided
+    from ..search.perft import perft as counted
+
+    game = load_game(name, option)
+    s = game.fresh() if position is None else game.read(position)
+    bare = stripped(game)
+    s, *_ = without_history(bare, s)
+    if divide:
+        parts = {str(bare.action_text(s, a)): n for a, n in divided(bare, s, depth).items()}
+        if as_json:
+            print_json(parts)
+        for move, count in parts.items() if not as_json else ():
+            out.print(f"{escape(move)}: {count:,}", highlight=False)
+        return
+    found = counted(bare, s, depth, bulk=bulk)
+    if as_json:
+        print_json({"nodes": found.nodes, "ended": found.ended, "nodes_per_s": found.nodes_per_s})
+    else:
+        out.print(
+            f"{found.nodes:,} sequences of {depth} moves, {found.nodes_per_s:,.0f} per second",
+            highlight=False,
+        )

@@ -136,3 +136,32 @@ def bench_compiled_net(as_json: Json = False) -> None:
         grid.add_row(f"torch, batches of {size}", f"{result.torch_us[size]:.0f} us/position")
         grid.add_row("ratio of the two", f"{result.ratio[size]:.2f}")
     out.print(grid)
+
+
+@bench_app.command("alphabeta", epilog="Example: kibitz bench alphabeta escampe --json")
+def bench_alphabeta(
+    name: GameName,
+    option: OptionTexts = None,
+    positions: Annotated[int, typer.Option(min=1, help="Positions to search.")] = 50,
+    depth: Annotated[int, typer.Option(min=1, max=40, help="To compare features at.")] = 8,
+    deep: Annotated[int, typer.Option(min=1, max=40, help="To compare threads at.")] = 10,
+    as_json: Json = False,
+) -> None:
+    """Perft and alpha-beta in an open game: nodes per second, features, and two threads."""
+    from ..bench import bench_open as measured
+
+    with err.status("measuring ..."):
+        result = measured(name, options_of(option), positions=positions, depth=depth, deep=deep)
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row(f"perft {result.perft_depth} in bulk", f"{result.perft_bulk_per_s:,.0f}/s")
+    grid.add_row("the same, every move played", f"{result.perft_played_per_s:,.0f}/s")
+    grid.add_row("alpha-beta, nodes", f"{result.nodes_per_s:,.0f}/s")
+    for row in result.features:
+        what = f"depth {depth} without {row.without}"
+        grid.add_row(what, f"{row.nodes:,} nodes, {row.seconds:.2f} s")
+    grid.add_row("nodes, of those of plain alpha-beta", f"{result.share_of_plain:.3f}")
+    grid.add_row(f"depth {deep} with two threads, of one's time", f"{result.threads_ratio:.2f}")
+    out.print(grid)

@@ -50,6 +50,7 @@ from .machine import (
     positions_are_lawful,
     rules_compile_once,
 )
+from .open_games import decisive_actions_win, judges_keep_their_word, keys_name_positions
 from .playthrough import playthrough
 from .rules import (
     action_texts_parse_back,
@@ -111,6 +112,9 @@ REHEARSED: tuple[Promise, ...] = (
     redealing_contradicts_nothing,
     redealt_games_go_on,
     players_do_not_peek,
+    decisive_actions_win,
+    keys_name_positions,
+    judges_keep_their_word,
 )
 
 # Then compiled, where what compiles the game anew comes last.

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from ..game import Game
+from .accumulator import AccumulatorConfig, AccumulatorNet
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .dual_view import DualViewConfig, DualViewNet, encoding_of
 from .evaluate import NetEvaluator
@@ -112,6 +113,7 @@ KINDS = (
     Kind("zones", ZoneConfig, ZoneNet),
     Kind("card_set", CardSetConfig, CardSetNet),
     Kind("design_v2", DesignV2Config, DesignV2Net),
+    Kind("accumulator", AccumulatorConfig, AccumulatorNet),
     Kind("dual_view", DualViewConfig, DualViewNet, sizes=_encoded),
 )
 

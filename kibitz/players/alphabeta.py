@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
+import math
 import queue
+import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
-from ..chance import Stream
+from ..chance import Stream, stream
 from ..devices import lanes
 from ..game import Game, State, nothing_hidden
-from ..open_rules import EVEN, Judge
+from ..open_rules import Judge
 from ..search.deepening import (
     AlphaBeta,
-    Feature,
     Found,
     Limits,
     Line,
     Outside,
     feature_bits,
     mate_in,
+    stripped,
+    without_history,
 )
+from ..search.judging import EVEN, key
+from .networks import loaded_network
 from .sight import Actions, Player, PlayerError, Sight
+from .static import STATIC, batch_judge
 from .texts import limit, register, whole
 from .thought import Candidate, Inquiry, Thought
 
 SLOTS_BY_DEPTH = {4: 1 << 12, 6: 1 << 15}  # a shallow search fills no large table
+PLANS = 256  # ways to open a game that are compared
+PLANS_KEPT = 4  # one in so many is looked at more deeply
+PLAN_DEPTH = 3  # of the first look; two plies more each time
 SECONDS = 0.2  # per move, unless the player's text says otherwise
-SAFETY = 0.02  # seconds of a move's time that are kept for everything else
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ class Thinking:
     limits: Limits = field(default_factory=lambda: Limits(seconds=SECONDS))
     threads: int = 1
     slots: int = 1 << 18
-    without: tuple[Feature, ...] = ()
+    without: tuple[str, ...] = ()
     """Features of the search that are switched off."""
     weights: str = ""
     """Hash of the network that judges, where one does."""
@@ -51,6 +60,7 @@ class AlphaBetaPlayer:
     def __init__(self, game: Game, thinking: Thinking, name: str) -> None:
         self.game, self.thinking, self.name = game, thinking, name
         self._idle: queue.SimpleQueue[AlphaBeta] = queue.SimpleQueue()
+        self._planned: dict[int, int] = {}  # by the key of a position: the next action of a plan
 
     @property
     def identity(self) -> str:
@@ -63,32 +73,69 @@ class AlphaBetaPlayer:
 
     def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
-        chosen = legal[:, 0].astype(np.int64)
-        for i in np.flatnonzero(counts > 1):
-            chosen[i] = self._from_book(states[i], int(sight.seats[i]), sight.rngs[i])
-        open_ = np.flatnonzero((counts > 1) & (chosen < 0))
+        open_ = np.flatnonzero(counts > 1)
+        tables = [(states[i], sight.rngs[i]) for i in open_]
         workers = min(max(1, lanes() // self.thinking.threads), len(open_))
         if workers <= 1:
-            found = [self._think(states[i]) for i in open_]
+            found = [self._decide(*table) for table in tables]
         else:
             with ThreadPoolExecutor(workers) as pool:
-                found = list(pool.map(self._think, [states[i] for i in open_]))
-        for i, line in zip(open_, found, strict=True):
-            chosen[i] = line.best.action
+                found = list(pool.map(lambda table: self._decide(*table), tables))
+        chosen = legal[:, 0].astype(np.int64)
+        chosen[open_] = found
         return chosen
 
-    def _from_book(self, s: State, seat: int, rng: Stream) -> int:
-        """An action from the game's opening book; -1 if it has none."""
-        opening = self.game.open_rules.opening
-        return -1 if opening is None else int(opening(s, seat, rng))
+    def _decide(self, s: State, rng: Stream) -> int:
+        """One decision: from a book, part of a plan, or the best action that a search finds."""
+        rules = self.game.open_rules
+        if rules.book is not None and (action := rules.book(s, rng)) >= 0:
+            return action
+        position, *_ = without_history(stripped(self.game), s)
+        name = int(key(position))
+        if rules.plans is not None and name not in self._planned:
+            # Drawn by the position: every table where it comes up has the same plan.
+            offered = rules.plans(s, stream(name >> 1, "player"), PLANS)
+            self._adopt(position, self._best_plan(position, offered) if offered else [])
+        if name in self._planned:
+            return self._planned[name]
+        return self._search(s, self.thinking.limits).best.action
 
-    def _think(self, s: State) -> Found:
+    def _adopt(self, position: State, plan: list[int]) -> None:
+        """Remember what to do at every step of a plan."""
+        game, s = stripped(self.game), position.copy()
+        for action in plan:
+            self._planned[int(key(s))] = action
+            game.play(s, action)
+
+    def _best_plan(self, position: State, plans: list[list[int]]) -> list[int]:
+        """What the most promising plan is, looking deeper and deeper at fewer and fewer."""
+        game, limits, began = stripped(self.game), self.thinking.limits, time.monotonic()
+        seat, seconds = game.turn(position), limits.seconds or math.inf
+        for depth in range(PLAN_DEPTH, limits.depth + 1, PLAN_DEPTH - 1):
+            values = []
+            for plan in plans:
+                if len(plans) == 1 or time.monotonic() - began > seconds:
+                    return plans[0]
+                values.append(self._plan_value(position, plan, seat, depth))
+            best = np.argsort(values, kind="stable")[::-1]
+            plans = [plans[i] for i in best[: -(-len(plans) // PLANS_KEPT)]]
+        return plans[0]
+
+    def _plan_value(self, position: State, plan: list[int], seat: int, depth: int) -> int:
+        """What a seat can expect once a plan is carried out."""
+        game, s = stripped(self.game), position.copy()
+        for action in plan:
+            game.play(s, action)
+        score = self._search(s, Limits(depth=depth)).best.score
+        return score if game.turn(s) == seat else -score
+
+    def _search(self, s: State, limits: Limits) -> Found:
         """One search, by a thinker that is idle or a new one."""
         try:
             thinker = self._idle.get_nowait()
         except queue.Empty:
             thinker = self._thinker()
-        found = thinker.search(s, self.thinking.limits)
+        found = thinker.search(s, limits)
         self._idle.put(thinker)
         return found
 
@@ -165,6 +212,7 @@ def alphabeta(
 ) -> Player:
     """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game.
 
+    judge: one of the game's own, or the file of a network.
     without: features to switch off, such as `reductions+extensions`.
     """
     if not can_be_searched(game):
@@ -174,7 +222,21 @@ def alphabeta(
     off = tuple(filter(None, without.split("+")))
     feature_bits(off)  # refuses unknown ones
     thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots, off)
+    if judge and judge not in game.open_rules.judges:
+        thinking = judged_by(judge, game, thinking)
     return AlphaBetaPlayer(game, thinking, name)
+
+
+def judged_by(path: str, game: Game, thinking: Thinking) -> Thinking:
+    """The same with a network as the judge."""
+    if not Path(path).is_file():
+        has = ", ".join(game.open_rules.judges) or "none"
+        raise PlayerError(f"judge={path}: there is no such file, and {game.name} has {has}")
+    network, kind, seen = loaded_network(path, game)
+    if not kind.guides_search:
+        raise PlayerError(f"judge={path}: this network says nothing of positions")
+    judge = STATIC.get(kind.name, batch_judge)(stripped(seen), network)
+    return replace(thinking, judge=judge, weights=f"net {network.sha256}")
 
 
 def limits_in(seconds: str, depth: str, nodes: str) -> Limits:

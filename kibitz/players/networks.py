@@ -164,7 +164,7 @@ def network(
     _check_device(device)
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
-    net, kind, game = _loaded(path, game)
+    net, kind, game = loaded_network(path, game)
     drawing = Drawing(mode, real("temperature", temperature), real("threshold", threshold))
     settings = _own_settings(kind, own)
     weights, count = f"{net.sha256} on {device}", whole("sims", sims)
@@ -209,7 +209,7 @@ def _check_device(device: str) -> None:
         raise PlayerError("device=cuda: torch finds no GPU here")
 
 
-def _loaded(path: str, game: Game) -> tuple[Any, Kind, Game]:
+def loaded_network(path: str, game: Game) -> tuple[Any, Kind, Game]:
     """The network in a file, its kind, and the game through its view, once they fit together."""
     from ..nets.kinds import kind_of
 

@@ -47,11 +47,18 @@ class Entry:
         given = {**{key: self.defaults[key] for key in self.always}, **options}
         order = [*self.defaults, *(key for key in given if key not in self.defaults)]
         parts = [
-            Path(given[key]).name if key == "path" else f"{key}={given[key]}"
+            shown_option(key, given[key])
             for key in order
             if key in given and (key in self.always or self.defaults.get(key) != given[key])
         ]
         return f"{kind}:{','.join(parts)}" if parts else kind
+
+
+def shown_option(key: str, value: str) -> str:
+    """An option in a player's name; of a path only the file."""
+    if key == "path":
+        return Path(value).name
+    return f"{key}={Path(value).name if key == 'judge' else value}"
 
 
 REGISTRY: dict[str, Entry] = {}

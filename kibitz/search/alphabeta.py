@@ -19,7 +19,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..compiled import kernel, rule
 from ..game import OVER, Game, actions, play, room, score, turn
-from .judging import begin, decisive, follow, judged, key, urges
+from .judging import begin, count, decisive, follow, judged, key, skip, urges
 
 WIN, PROVEN, ENDLESS = 100_000, 90_000, 1 << 20
 PLIES = 64  # the longest line: deeper positions are judged as they are
@@ -31,6 +31,12 @@ TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOV
     1 << bit for bit in range(9)
 )
 JUDGED_OUTSIDE = 1 << 9  # a network judges leaves, in batches
+TOGETHER = 1 << 10  # several desks search one position
+SKIP_FROM = 3  # plies left, from which handing the move over is tried, so many plies less deep
+DEFERRED = -1  # the rank of an action that another desk was busy with
+DEFERRED_FROM = 2  # plies left: shallower searches are not worth the trouble
+
+SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd number: what it multiplies is spread over 64 bits
 
 IDLE, RUNNING, WAITING = range(3)
 ENTER, JUDGE, NEXT = range(3)  # what a frame does next
@@ -57,6 +63,7 @@ FRAME = np.dtype(
             ("way", np.int8),  # that the child is searched
             ("seat", np.int8),  # to move; after the end, who would
             ("over", np.int8),
+            ("skips", np.int8),  # 1: the move may be handed over here, to see whether it matters
         ],
     )
 )
@@ -115,6 +122,9 @@ class Shared(NamedTuple):
     """Transpositions: a key and an entry each. [slots, 2]"""
     values: NDArray[np.uint64]
     """What a network has said of positions: a key and a value each. [slots, 2]"""
+    busy: NDArray[np.uint64]
+    """What desks are busy with: keys of positions with actions. Others try something else first,
+    as in T. Kerrigan's simplified ABDADA. [slots]"""
     stop: NDArray[np.int64]
     """1 as soon as one of the desks is done. [1]"""
 
@@ -143,7 +153,7 @@ def advance(desk, shared, who):
         else:
             value = go_on(desk, shared, who)
         if value != ENDLESS:
-            leave(desk, value)
+            leave(desk, shared.busy, value)
     if desk.status == IDLE:
         shared.stop[0] = 1
 
@@ -164,6 +174,7 @@ def begin_all(first, end, step, desks, who):
         root.seat = turn(s)
         root.over = 0
         root.extensions = 0
+        root.skips = 0
         root.stage = ENTER
 
 
@@ -196,23 +207,21 @@ def enter(desk, shared):
             found = entry_action(entry)
             if ply > 0 and entry_depth(entry) >= f.depth and cuts(entry, f, ply):
                 return entry_score(entry, ply)
-    f.count = desk.roots if ply == 0 else NONE
-    if ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS:
-        f.count = actions(s, desk.lists[ply])
-        if f.count == 1:
-            f.left += 1
-            f.extensions += 1
+    if ply > 0 and desk.features & EXTENSIONS and f.extensions < MOST_EXTENSIONS and count(s) == 1:
+        f.left += 1
+        f.extensions += 1
     if f.left <= 0 or ply == PLIES:
         f.stage = JUDGE
         return ENDLESS
-    if f.count == NONE:
-        f.count = actions(s, desk.lists[ply])
+    f.count = desk.roots if ply == 0 else actions(s, desk.lists[ply])
     rank(desk, found)
     f.best = -ENDLESS
     f.action = NONE
     f.index = 0
     f.way = FULL
     f.stage = NEXT
+    narrow = f.beta - f.alpha == 1 and f.left >= SKIP_FROM and abs(f.beta) < PROVEN
+    f.skips = 1 if f.skips and narrow and desk.features & NULL_MOVE else 0
     return ENDLESS
 
 
@@ -312,12 +321,21 @@ def go_on(desk, shared, who):
     """Try the next action of a node. Returns its value once there is none."""
     ply = desk.ply
     f = desk.frames[ply]
+    if f.skips:
+        f.skips = 0
+        hand_over(desk, f, who)
+        return ENDLESS
     if f.index == f.count:
         if desk.features & TABLE and f.depth > 0 and not (ply == 0 and desk.partial):
             keep(shared.table, f, ply)
         return f.best
     take_next(desk.lists[ply], desk.ranks[ply], f.index, f.count)
     action = desk.lists[ply, f.index]
+    if desk.features & TOGETHER and f.left >= DEFERRED_FROM and f.index > 0:
+        if desk.ranks[ply, f.index] > DEFERRED and is_busy(shared.busy, f.key, action):
+            desk.ranks[ply, f.index] = DEFERRED
+            return ENDLESS
+        shared.busy[busy_slot(shared.busy, f.key, action)] = busy_tag(f.key, action)
     f.index += 1
     desk.stack[ply + 1] = desk.stack[ply]
     play(desk.stack[ply + 1], action)
@@ -326,6 +344,7 @@ def go_on(desk, shared, who):
     mover = turn(desk.stack[ply + 1])
     child.over = 1 if mover == OVER else 0
     child.seat = 1 - f.seat if mover == OVER else mover
+    child.skips = 1
     f.way = FULL
     if f.index > 1 and desk.features & PVS:
         f.way = NARROW
@@ -333,6 +352,40 @@ def go_on(desk, shared, who):
         f.way = REDUCED
     descend(desk, f, child)
     return ENDLESS
+
+
+@rule
+def hand_over(desk, f, who):
+    """Look, less deep, what happens if nothing is done: if that is good enough, actions are."""
+    ply = desk.ply
+    child = desk.frames[ply + 1]
+    desk.stack[ply + 1] = desk.stack[ply]
+    skip(desk.stack[ply + 1])
+    begin(who, desk.stack[ply + 1], desk.notes[ply + 1])
+    child.seat = 1 - f.seat
+    child.over = child.skips = 0
+    child.alpha = child.floor = -f.beta
+    child.beta = 1 - f.beta
+    child.depth = child.left = f.left - SKIP_FROM
+    child.extensions = f.extensions
+    child.stage = ENTER
+    f.way = SKIPPED
+    desk.ply += 1
+
+
+@rule
+def busy_tag(hashed, action):
+    return hashed ^ np.uint64(action + 1) * SPREAD
+
+
+@rule
+def busy_slot(busy, hashed, action):
+    return np.int64(busy_tag(hashed, action) & np.uint64(busy.shape[0] - 1))
+
+
+@rule
+def is_busy(busy, hashed, action):
+    return busy[busy_slot(busy, hashed, action)] == busy_tag(hashed, action)
 
 
 @rule
@@ -369,7 +422,7 @@ def descend(desk, f, child):
 
 
 @rule
-def leave(desk, value):
+def leave(desk, busy, value):
     """Return from a node to the one above."""
     ply = desk.ply
     if ply == 0:
@@ -380,13 +433,21 @@ def leave(desk, value):
     f, child = desk.frames[ply - 1], desk.frames[ply]
     if child.seat != f.seat:
         value = -value
-    if f.way == REDUCED and value > f.alpha:
+    if f.way == SKIPPED:
+        if value >= f.beta:
+            f.best = value
+            f.index = f.count
+    elif f.way == REDUCED and value > f.alpha:
         f.way = NARROW if desk.features & PVS else FULL
         descend(desk, f, child)
     elif f.way == NARROW and f.alpha < value < f.beta:
         f.way = FULL
         descend(desk, f, child)
     else:
+        if desk.features & TOGETHER:
+            action = desk.lists[ply - 1, f.index - 1]
+            if is_busy(busy, f.key, action):
+                busy[busy_slot(busy, f.key, action)] = 0
         accept(desk, value)
 
 

@@ -13,14 +13,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..devices import Cpu
 from ..game import CHANCE, OVER, Game, GameError, State, nothing_hidden
-from ..open_rules import EVEN, Judge
+from ..open_rules import Judge
 from . import alphabeta
 from .alphabeta import (
     ENDLESS,
@@ -28,8 +27,10 @@ from .alphabeta import (
     JUDGED_OUTSIDE,
     MOST_TWICE,
     NONE,
+    NULL_MOVE,
     PLIES,
     PROVEN,
+    TOGETHER,
     WAITING,
     WIN,
     Shared,
@@ -38,9 +39,9 @@ from .alphabeta import (
     begin_all,
     desk_type,
 )
-from .judging import NOBODY, judge_token
+from .judging import EVEN, NOBODY, judge_token
 
-Feature = Literal[
+FEATURES = (  # of a search, each of which can be switched off
     "table",
     "pvs",
     "killers",
@@ -50,11 +51,11 @@ Feature = Literal[
     "extensions",
     "reductions",
     "aspiration",
-]
-FEATURES: tuple[Feature, ...] = get_args(Feature)
+)
 DEEPEST = PLIES - alphabeta.MOST_EXTENSIONS
 SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
+BUSY_SLOTS = 1 << 12
 SLICE = 8192  # nodes between two looks at the clock
 ASPIRATION = 250  # half the width of the first window
 TWICE = 2
@@ -163,6 +164,8 @@ class AlphaBeta:
     """A thinker over one open game for two. Every search begins with an empty memory.
 
     judge: a judge of the game, by name or itself, or a network that judges batches of positions.
+    null_move: cut off where handing the move over is good enough. It is off because in games where
+    having to move can hurt, it is wrong more often than it saves time.
     Results are reproducible with one thread and without a clock.
     """
 
@@ -173,7 +176,8 @@ class AlphaBeta:
         *,
         threads: int = 1,
         slots: int = SLOTS,
-        without: Sequence[Feature] = (),
+        without: Sequence[str] = (),
+        null_move: bool = False,
     ) -> None:
         check_open(game)
         self.game = stripped(game)
@@ -183,9 +187,15 @@ class AlphaBeta:
         self.features, self.aspires = feature_bits(without), "aspiration" not in without
         if self.outside is not None:
             self.features |= JUDGED_OUTSIDE
+        if threads > 1:
+            self.features |= TOGETHER
+        if null_move and game.open_rules.skip is not None:
+            self.features |= NULL_MOVE
         self.device, self.threads = Cpu(threads), threads
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)
+        begin_all(0, 0, 1, self.desks, self.token)  # compiled before a clock runs
+        advance_all(0, 0, 1, self.desks, self.shared, self.token)
 
     def search(
         self,
@@ -270,6 +280,7 @@ class AlphaBeta:
         desks["roots"], desks["partial"] = len(legal), partial
         desks["lists"][:, 0, : len(legal)] = legal
         self.shared.stop[0] = 0
+        self.shared.busy[:] = 0
         self.device.run(begin_all, self.threads, self.desks, self.token)
         while True:
             desks["budget"] = desks["nodes"] + clock.slice()
@@ -365,7 +376,7 @@ def judge_named(game: Game, judge: str | Judge) -> Judge:
     return judges[judge]
 
 
-def feature_bits(without: Sequence[Feature]) -> int:
+def feature_bits(without: Sequence[str]) -> int:
     for name in without:
         if name not in FEATURES:
             raise GameError(f"alpha-beta has no feature {name!r}; it has: {', '.join(FEATURES)}")
@@ -377,5 +388,6 @@ def empty_shared(slots: int, value_slots: int) -> Shared:
     return Shared(
         table=np.zeros((slots, 2), np.uint64),
         values=np.zeros((value_slots, 2), np.uint64),
+        busy=np.zeros(BUSY_SLOTS, np.uint64),
         stop=np.zeros(1, np.int64),
     )

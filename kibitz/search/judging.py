@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numba import from_dtype
 from numba.extending import overload
 
 from ..compiled import Function, rule
-from ..game import Game, State, game_of, known
+from ..game import Game, State, actions, game_of, known, room, room_for_actions
 from ..open_rules import Judge
 from ..records import tag_of
 
@@ -31,22 +32,32 @@ def equal_urges(s, legal, count, out):
 
 
 @rule
+def count_listed(s):
+    return actions(s, room_for_actions(s))
+
+
+@rule
 def nothing_decisive(s):
     return -1
 
 
-def open_rule(default: Function) -> Any:
-    """Make a stub mean, for a record, the open rule of that name, or else the default."""
+@rule
+def cannot_skip(s):
+    """The move cannot be handed over: searches of such games do not ask for it."""
 
-    def dispatching(stub: Function) -> Function:
+
+def dispatching(found: Callable[[Game, str], Function]) -> Callable[[Function], Function]:
+    """Make a stub mean, for a record, the function of that name that is found in its game."""
+
+    def dispatch(stub: Function) -> Function:
         name = stub.__name__
 
         @functools.wraps(stub)
         def interpreted(s: State, *rest: Any) -> Any:
-            return (getattr(game_of(s).open_rules, name) or default)(s, *rest)
+            return found(game_of(s), name)(s, *rest)
 
         def typed(s, *rest):
-            function = getattr(game_of(s).open_rules, name) or default
+            function = found(game_of(s), name)
 
             def implementation(s, *rest):
                 return function(s, *rest)
@@ -57,7 +68,12 @@ def open_rule(default: Function) -> Any:
         overload(interpreted)(typed)
         return interpreted
 
-    return dispatching
+    return dispatch
+
+
+def open_rule(default: Function) -> Callable[[Function], Function]:
+    """The game's open rule of a name, or else the default."""
+    return dispatching(lambda game, name: getattr(game.open_rules, name) or default)
 
 
 @open_rule(known_by_all)
@@ -70,13 +86,45 @@ def urges(s: State, legal: Any, count: int, out: Any) -> None:
     """Which actions to try first: the highest numbers, from 0 to 255."""
 
 
+@open_rule(count_listed)
+def count(s: State) -> int:
+    """How many legal actions there are."""
+
+
 @open_rule(nothing_decisive)
 def decisive(s: State) -> int:
     """An action that wins at once, or -1."""
 
 
+feature_rule = dispatching(lambda game, name: getattr(game.open_rules.features, name))
+
+
+@feature_rule
+def present(s: State, seat: int, out: Any) -> int:
+    """The features of a position as a seat sees it."""
+
+
+@feature_rule
+def changes(s: State, action: int, seat: int, out: Any) -> int:
+    """The features that an action adds (feature + 1) and takes away (-(feature + 1))."""
+
+
+def _most_features(game: Game) -> int:
+    features = game.open_rules.features
+    return 0 if features is None else features.most
+
+
+room_for_features = room(np.int16, _most_features)
+
+
+@open_rule(cannot_skip)
+def skip(s: State) -> None:
+    """Hand the move over."""
+
+
 # Judges ------------------------------------------------------------------------------------------
 
+EVEN = 10_000  # a judge's value is above -EVEN and below EVEN, which would be certain
 _JUDGES: dict[Any, Judge] = {}  # by the type of a token, as NumPy and as numba know it
 
 
@@ -106,7 +154,7 @@ def judge_token(game: Game, judge: Judge) -> State:
         (np.record, [(f"{judge.value.__name__}_of_{tag_of(game.state)}", np.int64), *names])
     )
     token = np.zeros(1, kind)
-    token[0] = (0, *judge.plan)
+    token[0] = (0, *(judge.plan[n] for n in judge.plan.dtype.names or ()))
     _JUDGES[kind] = _JUDGES[from_dtype(kind)] = judge
     return token[0]
 

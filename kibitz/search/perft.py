@@ -13,6 +13,7 @@ import numpy as np
 
 from ..compiled import kernel, rule
 from ..game import CHANCE, OVER, Game, GameError, State, actions, odds, play, turn
+from .judging import count
 
 DEEPEST = 64
 
@@ -44,28 +45,42 @@ def perft(game: Game, s: State, depth: int, *, bulk: bool = False) -> Perft:
     stack[0] = s
     lists, chances = np.zeros((depth + 1, width), np.int16), np.zeros(game.num_outcomes)
     left, counted = np.zeros(depth + 1, np.int64), np.zeros(2, np.int64)
-    count(0, 0, 1, stack, lists, left, chances, 0, bulk, counted)  # compiled before the clock runs
+    count_all(
+        0, 0, 1, stack, lists, left, chances, 0, bulk, counted
+    )  # compiled before the clock runs
     began = time.perf_counter()
-    count(0, 1, 1, stack, lists, left, chances, depth, bulk, counted)
+    count_all(0, 1, 1, stack, lists, left, chances, depth, bulk, counted)
     seconds = time.perf_counter() - began
     nodes, ended = counted.tolist()
     return Perft(nodes, None if bulk else ended, seconds)
 
 
+def divided(game: Game, s: State, depth: int) -> dict[int, int]:
+    """The sequences of `depth` moves from a position, by their first move."""
+    if depth < 1:
+        raise GameError("to divide by first moves, perft needs a depth of at least 1")
+    counts = {}
+    for move in game.moves(s):
+        after = game.copy(s)
+        game.play(after, move)
+        counts[move] = perft(game, after, depth - 1, bulk=depth > 1).nodes
+    return counts
+
+
 @kernel
-def count(first, end, step, stack, lists, left, chances, depth, bulk, counted):
+def count_all(first, end, step, stack, lists, left, chances, depth, bulk, counted):
     """counted: nodes, and how many of them are the end of a game. [2]"""
     for _ in range(first, end, step):
         nodes, ended, ply = 0, 0, 0
-        over = turn(stack[0]) == OVER
+        mover = turn(stack[0])
         if depth == 0:
-            nodes, ended, ply = 1, 1 if over else 0, -1
-        elif over:
+            nodes, ended, ply = 1, 1 if mover == OVER else 0, -1
+        elif mover == OVER:
             ply = -1
+        elif bulk and depth == 1:
+            nodes, ply = possibilities(stack[0], mover, chances), -1
         else:
-            left[0] = moves(stack[0], lists[0], chances)
-            if bulk and depth == 1:
-                nodes, ply = left[0], -1
+            left[0] = moves(stack[0], mover, lists[0], chances)
         while ply >= 0:
             if left[ply] == 0:
                 ply -= 1
@@ -74,25 +89,36 @@ def count(first, end, step, stack, lists, left, chances, depth, bulk, counted):
             stack[ply + 1] = stack[ply]
             s = stack[ply + 1]
             play(s, lists[ply, left[ply]])
-            over = turn(s) == OVER
+            mover = turn(s)
             if ply + 1 == depth:
                 nodes += 1
-                ended += 1 if over else 0
-            elif not over:
-                found = moves(s, lists[ply + 1], chances)
+                ended += 1 if mover == OVER else 0
+            elif mover != OVER:
                 if bulk and ply + 2 == depth:
-                    nodes += found
+                    nodes += possibilities(s, mover, chances)
                 else:
                     ply += 1
-                    left[ply] = found
+                    left[ply] = moves(s, mover, lists[ply], chances)
         counted[0] = nodes
         counted[1] = ended
 
 
 @rule
-def moves(s, out, chances):
+def possibilities(s, mover, chances):
+    """How many things can happen next."""
+    if mover != CHANCE:
+        return count(s)
+    odds(s, chances)
+    n = 0
+    for outcome in range(chances.shape[0]):
+        n += 1 if chances[outcome] > 0.0 else 0
+    return n
+
+
+@rule
+def moves(s, mover, out, chances):
     """Write down what can happen next and return how much that is."""
-    if turn(s) != CHANCE:
+    if mover != CHANCE:
         return actions(s, out)
     odds(s, chances)
     n = 0

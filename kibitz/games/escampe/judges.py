@@ -5,25 +5,30 @@ from __future__ import annotations
 import numpy as np
 
 from ...game import rule
-from ...open_rules import Bare, Judge, OpenRules, Past
+from ...open_rules import Bare, Features, Judge, OpenRules, Past
 from .board import (
     BAND,
     BAND_KEY,
     BLACK,
     BLACK_KEY,
     BOARD,
+    CELLS,
     DISTANCE,
     END,
     MOVE,
+    NOWHERE,
     ON_BAND,
     PASS,
+    PLACE,
+    START,
     STARTS_OF,
     WHITE,
     count,
     ends,
     lowest,
 )
-from .rules import ALL_PLACED, count_moves, earlier_keys, key, pieces
+from .opening import book, plans
+from .rules import ALL_PLACED, arrival_band, count_actions, count_moves, key, pieces, taken_back
 
 FIFTHS = 5  # judge `linear` counts in fifths of a point: means over five paladins are whole then
 MOST = 9999
@@ -104,6 +109,60 @@ def skip(s):
     s.mover = 1 - s.mover
 
 
+# Features: what a small network sums up ----------------------------------------------------------
+
+KINDS = 4  # my paladins, my unicorn, the other side's paladins, its unicorn
+BANDS = KINDS * CELLS  # the first of four features: the required band
+NUM_FEATURES = BANDS + 4
+MOST_FEATURES = ALL_PLACED + 1
+
+
+@rule
+def kind_of(side, is_unicorn, seat):
+    return (0 if side == seat else 2) + (1 if is_unicorn else 0)
+
+
+@rule
+def present(s, seat, out):
+    n = 0
+    for side in range(2):
+        paladins = int(s.paladins[side])
+        while paladins:
+            out[n] = CELLS * kind_of(side, False, seat) + lowest(paladins)
+            paladins &= paladins - 1
+            n += 1
+        if s.unicorn[side] != NOWHERE:
+            out[n] = CELLS * kind_of(side, True, seat) + int(s.unicorn[side])
+            n += 1
+    out[n] = BANDS + int(s.band)
+    return n + 1
+
+
+@rule
+def changes(s, action, seat, out):
+    """A move: its piece comes and goes, the unicorn that is taken goes, the band changes."""
+    n, side = 0, int(s.mover)
+    if s.placed < ALL_PLACED:
+        first = CELLS * kind_of(side, s.unicorn[side] == NOWHERE, seat)
+        out[0] = first + action - PLACE + 1
+        return 1
+    if action != PASS:
+        cell, end = int(START[action]), int(END[action])
+        first = CELLS * kind_of(side, s.unicorn[side] == cell, seat) + 1
+        out[0] = -(first + cell)
+        out[1] = first + end
+        n = 2
+        if s.unicorn[1 - side] == end:
+            out[n] = -(CELLS * kind_of(1 - side, True, seat) + end + 1)
+            n += 1
+    band = arrival_band(action)
+    if band != s.band:
+        out[n] = -(BANDS + int(s.band) + 1)
+        out[n + 1] = BANDS + band + 1
+        n += 2
+    return n
+
+
 # Positions without their history -----------------------------------------------------------------
 
 
@@ -113,16 +172,24 @@ def strip(s, bare):
     bare.first_band = s.band
 
 
-def past(s) -> Past:
-    keys = np.zeros(len(s.moves), np.uint64)
-    return Past(keys[: earlier_keys(s, keys)], len(s.moves) - int(s.ply))
+def past(s):
+    keys, hashed = [], s.hash
+    white, black = int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
+    for ply in range(int(s.ply) - 1, -1, -1):
+        hashed, white, black = taken_back(s, ply, np.uint64(hashed), white, black)
+        keys.append(hashed)
+    return Past(np.array(keys, np.uint64), len(s.moves) - int(s.ply))
 
 
 OPEN_RULES = OpenRules(
     key=key,
     urges=urges,
+    count=count_actions,
     decisive=decisive,
     skip=skip,
+    features=Features(NUM_FEATURES, MOST_FEATURES, present, changes),
     judges={"linear": Judge(linear)},
+    book=book,
+    plans=plans,
     bare=Bare({"adjudication": False}, strip, past),
 )

@@ -99,6 +99,14 @@ def actions(s, out):
 
 
 @rule
+def count_actions(s):
+    """How many actions there are, without listing them."""
+    if s.placed < ALL_PLACED:
+        return count(free_cells(s))
+    return max(1, count_moves(s, int(s.mover), int(s.band)))
+
+
+@rule
 def listed(cells, first, out):
     n = 0
     while cells:
@@ -265,7 +273,7 @@ def count_moves(s, side, band):
     """How many moves a side has; 0 if it must pass."""
     empty = BOARD & ~(pieces(s, WHITE) | pieces(s, BLACK))
     starts = pieces(s, side) & int(ON_BAND[band])
-    prey = 1 << s.unicorn[1 - side]
+    prey = 1 << int(s.unicorn[1 - side])
     n = 0
     while starts:
         cell = lowest(starts)
@@ -326,19 +334,6 @@ def earlier(s, plies, now, white, black):
         hashed, white, black = taken_back(s, ply, hashed, white, black)
         found += hashed == now
     return found
-
-
-@rule
-def earlier_keys(s, out):
-    """Write the keys of all earlier positions, the latest first; returns how many.
-
-    out: uint64 [max_plies]
-    """
-    hashed, white, black = s.hash, int(s.unicorn[WHITE]), int(s.unicorn[BLACK])
-    for back in range(s.ply):
-        hashed, white, black = taken_back(s, int(s.ply) - 1 - back, hashed, white, black)
-        out[back] = hashed
-    return int(s.ply)
 
 
 @rule
