@@ -25,6 +25,7 @@ from .chance import Stream, below, pick
 from .compiled import Function, kernel, rule, stack_list
 from .notation import (
     NotationError,
+    PositionColumns,
     checked_text,
     fields_text,
     parse_fields,
@@ -137,6 +138,7 @@ class Game:
     # option sets that the contract tries beside the defaults and the presets; None: for each option
     # its least and its largest value, and all its words
     tried: Sequence[Mapping[str, object]] | None = None
+    columns: PositionColumns | None = None  # positions in data files; None: there are none
     open_rules: OpenRules = field(default_factory=OpenRules)  # for searches, if nothing is hidden
     # choose(s, seat, rng) by name, the strongest first: a person plays against that one
     players: Mapping[str, Function | Planned] = field(default_factory=dict)

@@ -1,12 +1,16 @@
-"""Positions and actions in words, for games that have no notation of their own."""
+"""Positions and actions in words, for games that have no notation of their own.
+
+And positions in columns of numbers, for those that have: what data files hold.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from .options import GameError, shown
 
@@ -18,6 +22,29 @@ LONG = 16  # numbers; of a longer field the zeros at its end are left out
 
 class NotationError(GameError):
     """A text that is not a position or not an action."""
+
+
+Numbers = Mapping[str, NDArray[Any]]
+"""Columns by name. [rows] each"""
+
+
+@dataclass(frozen=True, eq=False)
+class PositionColumns:
+    """How a game's positions are written in data files: numbers by name, without their history."""
+
+    types: Mapping[str, DTypeLike]
+    """By name; bool for what is true or false."""
+    write: Callable[[NDArray[np.void]], Numbers]
+    """write(states): their columns."""
+    read: Callable[[Numbers, NDArray[np.void]], None]
+    """read(columns, states): the inverse, into as many states as at the start of a game."""
+    problems: Callable[[Numbers], Iterator[tuple[str, NDArray[np.bool_]]]]
+    """problems(columns): what can be wrong, in words, and the rows where it is. Columns of
+    integers may hold any."""
+    groups: Mapping[str, Callable[[NDArray[np.int16]], NDArray[np.bool_]]] = field(
+        default_factory=dict
+    )
+    """Kinds of positions that reports tell apart, by the lists of their legal actions."""
 
 
 def checked_text(text: str) -> str:

@@ -3,13 +3,14 @@
 Exit status: 0 success, 1 a check failed, 2 bad input (one sentence says how to correct it).
 """
 
-from . import analysis, contract, learning, speed, strength, table
+from . import analysis, contract, data, learning, speed, strength, table
 from .app import app, err, main, out
 
 __all__ = [
     "analysis",
     "app",
     "contract",
+    "data",
     "err",
     "learning",
     "main",

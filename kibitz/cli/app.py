@@ -30,6 +30,8 @@ app = typer.Typer(
 )
 bench_app = typer.Typer(help="Measure speed, as ratios within one run.", no_args_is_help=True)
 app.add_typer(bench_app, name="bench")
+data_app = typer.Typer(help="Files of labelled positions.", no_args_is_help=True)
+app.add_typer(data_app, name="data")
 out = Console()
 err = Console(stderr=True)
 
@@ -92,6 +94,7 @@ DrawnSeed = Annotated[
         "A small seed can be guessed by a player that wants to cheat.",
     ),
 ]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave bad records out and count them.")]
 Device = Annotated[Literal["cpu", "cuda"], typer.Option("--device", help="cuda uses a GPU.")]
 
 

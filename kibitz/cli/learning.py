@@ -15,6 +15,7 @@ from .app import (
     GameName,
     OptionTexts,
     ProgressBar,
+    SkipBad,
     app,
     command_with,
     one_torch_thread,
@@ -64,6 +65,11 @@ class Training:
         list[str] | None,
         typer.Option(help="A player to train against, besides the recipe's; may be repeated."),
     ] = None
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder or file of labelled positions; may be repeated."),
+    ] = None
+    skip_bad: SkipBad = False
     start: Annotated[Path | None, typer.Option("--from", help="Start from this network.")] = None
     seed: RunSeed = None
 
@@ -76,6 +82,8 @@ class Training:
         chosen = replace(chosen, options={**chosen.options, **options_of(self.option)})
         if self.against:
             chosen = chosen.with_opponents(self.against)
+        if self.data:
+            chosen = chosen.with_data(self.data, skip_bad=self.skip_bad)
         return Run(
             chosen,
             self.out_folder,
@@ -90,12 +98,16 @@ class Training:
 @command_with(Training, epilog="Example: kibitz train liars_dice --out runs/first")
 def train(asked: Training) -> None:
     """Train a player. Stop it at any time; --resume continues to the same result."""
-    one_torch_thread()
     seconds = seconds_of(asked.minutes)
     run = asked.run()
+    if run.recipe.searches:
+        one_torch_thread()
     for remark in run.remarks:
         say(remark)
     watched(run, seconds)
+    report = asked.out_folder / "report.txt"
+    if report.exists():
+        say(report.read_text())
     player = asked.out_folder / "player.safetensors"
     run.champion(player, {"recipe": asked.recipe, "iterations": run.standing.iteration})
     run.close()

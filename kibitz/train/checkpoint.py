@@ -30,6 +30,8 @@ class Standing:
     iteration: int = 0
     elo: float = 0.0
     """Elo of the best player, above the untrained one."""
+    best_loss: float | None = None
+    """The lowest validation loss, where the gate goes by it."""
     seconds: float = 0.0
     """Training time so far, over all sessions of the run."""
     rows: int = 0

@@ -6,7 +6,9 @@ checkpoints/     weights, optimiser and progress; safetensors with JSON inside, 
 league/          the players that passed the gate, to play against
 replay/          the positions of one iteration per file
 board/           TensorBoard events, if TensorBoard is installed
-curves.png       a picture of the metrics, if matplotlib is installed
+curves.csv       the metrics as a table
+curves.png       a picture of them, if matplotlib is installed
+report.json      of training on labelled positions: how good the best network is; report.txt, too
 
 Checkpoints and shards carry a checksum over all their contents. A checkpoint lists the shards and
 the league members that it needs, with their checksums.
@@ -46,7 +48,8 @@ NUMBERED = re.compile(r"\d{6,}\.safetensors")
 PARTS = {"checkpoints": "checkpoints", "replay": "replay shards", "league": "league members"}
 # What a killed save leaves: `.NAME.PID` of `nets.write`, and the unfinished picture.
 STRAY = re.compile(
-    r"\.(\d{6,}\.safetensors|player\.safetensors|run\.json|metrics\.jsonl)\.\d+|\.curves\.png"
+    r"\.(\d{6,}\.safetensors|player\.safetensors|run\.json|metrics\.jsonl|curves\.csv"
+    r"|report\.(json|txt))\.\d+|\.curves\.png"
 )
 TRY_REFILL = (
     "to continue from the newest intact checkpoint alone and refill the replay, "
@@ -103,11 +106,24 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def write_tensors(path: Path, arrays: Arrays, about: About) -> str:
     """Write arrays and a description as a safetensors file; return its checksum."""
-    flat = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    flat = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     metadata = {"format": FORMAT, "about": json.dumps(about)}
     sha256 = checksum(metadata, flat)
-    write_whole(path, tensor_bytes(flat, {**metadata, "sha256": sha256}))
+    write_whole(path, _ordered(tensor_bytes(flat, {**metadata, "sha256": sha256})))
     return sha256
+
+
+def _ordered(content: bytes) -> bytes:
+    """The same safetensors file with its metadata sorted, so that equal contents are equal bytes.
+
+    The library writes metadata in an order that changes from call to call.
+    """
+    size = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + size])
+    header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text + content[8 + size :]
 
 
 def read_tensors(path: Path) -> tuple[Arrays, About]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 from torch import nn
@@ -55,6 +56,10 @@ class Training:
     """The name of the method in a run's folder."""
     mode: ClassVar[str] = "argmax"
     """How its players choose, see `NetPlayer`."""
+    gates_by_validation: ClassVar[bool] = False
+    """Whether the lowest `loss_validation` passes the gate, instead of the winner of matches."""
+    searches: ClassVar[bool] = True
+    """Whether it searches on many threads, each of which asks the network on its own."""
 
     game: str
     options: dict[str, Any] = field(default_factory=dict)
@@ -78,6 +83,14 @@ class Training:
     def with_opponents(self, players: Sequence[str]) -> Training:
         """The same recipe with more players to beat, if its method learns from opponents."""
         raise GameError(f"{self.method} learns from itself and takes no opponents")
+
+    def with_data(self, sources: Sequence[Path], *, skip_bad: bool = False) -> Training:
+        """The same recipe with these data sets, if its method learns from any."""
+        raise GameError(f"{self.method} learns from its own games and takes no data")
+
+    def described(self) -> dict[str, Any]:
+        """All that must agree between a run and its continuation."""
+        return asdict(self)
 
     def network(self, game: Game, seed: int) -> Net:
         """The network, untrained."""

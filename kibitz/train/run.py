@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import numba
@@ -32,10 +32,11 @@ from .folder import (
     RunFolder,
     check_agrees,
     file_checksum,
+    write_whole,
 )
 from .method import Stage, Training
 from .metrics import Row, until
-from .report import Board, draw
+from .report import Board, draw, table
 from .seeds import checked_seed
 
 
@@ -123,7 +124,7 @@ class Run:
         """The description of this run."""
         return {
             "method": self.recipe.method,
-            "recipe": json.loads(json.dumps(asdict(self.recipe))),
+            "recipe": json.loads(json.dumps(self.recipe.described())),
             "game": json.loads(json.dumps(self.game.describe())),
             "fingerprint": self.game.fingerprint,
             "seed": self.seed,
@@ -159,10 +160,15 @@ class Run:
             self.standing.seconds = row["seconds"] = spent + time.monotonic() - began
             self._save(row)
             board.add(row)
-            if "against_best" in row:
-                draw(self.folder.metrics(), self.folder.path / "curves.png")
+            if "passed" in row:
+                self._draw()
             if progress is not None:
                 progress(row)
+
+    def _draw(self) -> None:
+        rows = self.folder.metrics()
+        write_whole(self.folder.path / "curves.csv", table(rows).encode())
+        draw(rows, self.folder.path / "curves.png")
 
     def _iterate(self, stage: Stage) -> Row:
         standing = self.standing
@@ -170,11 +176,22 @@ class Run:
         row: Row = {"iteration": standing.iteration}
         row |= self.method.iterate(standing.iteration, stage)
         if standing.iteration % self.recipe.gate_every == 0:
-            row |= self._gate(stage)
-        row["elo"] = standing.elo
+            row |= self._validate(row) if self.recipe.gates_by_validation else self._gate(stage)
+        if not self.recipe.gates_by_validation:
+            row["elo"] = standing.elo
         if standing.refilled:
             row["refilled"] = True
         return row
+
+    def _validate(self, row: Row) -> Row:
+        """The averaged network becomes the best if its validation loss is the lowest so far."""
+        loss, best = row["loss_validation"], self.standing.best_loss
+        passed = best is None or loss < best
+        if passed:
+            self.standing.best_loss = loss
+            self.best.load_state_dict(self.method.average.state_dict())
+            self.method.accept(self.best)
+        return {"passed": passed}
 
     def _gate(self, stage: Stage) -> Row:
         """Match the averaged network with the best so far; if it passes, it becomes the best.
@@ -366,7 +383,7 @@ class Run:
 
         Before the first network has passed the gate that is the newest, not the untrained one.
         """
-        passed = self.standing.league.members != [0]
+        passed = self.standing.league.members != [0] or self.standing.best_loss is not None
         self._write_net(path, self.best if passed else self.method.average, card)
 
     def _write_net(self, path: Path, net: Net, card: About) -> None:

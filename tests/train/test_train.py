@@ -329,6 +329,16 @@ def test_a_file_of_arrays_with_one_changed_bit_is_refused(tmp_path):
         read_tensors(path)
 
 
+def test_equal_arrays_are_equal_files_and_a_single_number_stays_one(tmp_path):
+    """The library shuffles metadata, and NumPy makes a list of a number that it is to order."""
+    paths = [tmp_path / f"{k}.safetensors" for k in range(20)]
+    for path in paths:
+        write_tensors(path, {"weight": np.array(2.5), "others": np.arange(3)}, {"why": "a test"})
+    assert len({path.read_bytes() for path in paths}) == 1
+    arrays, _ = read_tensors(paths[0])
+    assert arrays["weight"].shape == () and arrays["weight"] == 2.5
+
+
 def test_a_replay_names_the_shards_that_it_could_not_load(tmp_path):
     game, replay, folder = load("beasty_bar", early_stop=True), Replay(10), RunFolder(tmp_path)
     folder.shard(1).parent.mkdir()

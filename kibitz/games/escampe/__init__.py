@@ -33,6 +33,7 @@ from .judges import OPEN_RULES
 from .laws import FLAWS, flaw
 from .options import EscampeOptions
 from .players import greedy
+from .positions import COLUMNS
 from .rules import actions, known, odds, play, roll, score, start, state, turn
 from .text import action_text, news, parse, parse_action, seen, text
 from .view import PIECES_VIEW, REACH_VIEW, VIEW, observe, observe_pieces, observe_reach
@@ -75,6 +76,7 @@ GAME = Game(
     text=text,
     parse=parse,
     open_rules=OPEN_RULES,
+    columns=COLUMNS,
     seen=seen,
     action_text=action_text,
     parse_action=parse_action,

@@ -1,0 +1,41 @@
+"""Escampe: a network of values learns what alpha-beta with the linear evaluation finds.
+
+`default` trains BandDPER; `regularised` has dropout; `legacy` learns labels that are squeezed to a
+few thousandths unless a result is proven. `demo` is small enough to watch on two cores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..games.escampe.judges import FIFTHS
+from ..train.labelled.generate import Generation
+from ..train.labelled.labels import Labelling
+from ..train.labelled.learning import LabelledTraining
+
+# Points that are worth tanh 1. The results of half-random games say nothing about it (correlation
+# with the scores of open positions: -0.01). Where both sides search four or five plies for every
+# move, tanh(raw / K) predicts the results best with a K of 741 and 751, on 4,500 positions each.
+SCALE = 750.0
+
+GENERATION = Generation(
+    game="escampe",
+    options={"placing": "drawn"},  # all placements are equally likely, on either edge
+    judge="linear",
+    points=FIFTHS,
+    scale=SCALE,
+)
+
+DEFAULT = LabelledTraining(
+    game="escampe",
+    net="dual_view",
+    labels=Labelling(scale=SCALE),
+    baseline="linear",
+)
+
+RECIPES = {
+    "default": DEFAULT,
+    "regularised": replace(DEFAULT, config={"dropout": 0.2}),
+    "legacy": replace(DEFAULT, labels=Labelling("legacy")),
+    "demo": replace(DEFAULT, config={"blocks": 1, "embedding": 32}, iterations=6, restart=6),
+}

@@ -1,0 +1,1 @@
+"""Learning from positions with labels: generating them, their files, and a network's training."""
