@@ -1,8 +1,8 @@
 """Escampe: a network of values learns what alpha-beta with the linear evaluation finds.
 
 `default` trains BandDPER; `regularised` has dropout; `legacy` learns labels that are squeezed to a
-few thousandths unless a result is proven. `demo` is small enough to watch on two cores. `small` is a
-network of integers for alpha-beta; `selfplay` learns values and a policy by tree search.
+few thousandths unless a result is proven. `demo` is small enough to watch on two cores. `small` is
+a network of integers for alpha-beta; `selfplay` learns values and a policy by tree search.
 """
 
 from __future__ import annotations
