@@ -1,7 +1,8 @@
 """Escampe: a network of values learns what alpha-beta with the linear evaluation finds.
 
 `default` trains BandDPER; `regularised` has dropout; `legacy` learns labels that are squeezed to a
-few thousandths unless a result is proven. `demo` is small enough to watch on two cores.
+few thousandths unless a result is proven. `integer` trains a small network that alpha-beta runs in
+integers, and `demo` is small enough to watch on two cores.
 """
 
 from __future__ import annotations
@@ -37,5 +38,6 @@ RECIPES = {
     "default": DEFAULT,
     "regularised": replace(DEFAULT, config={"dropout": 0.2}),
     "legacy": replace(DEFAULT, labels=Labelling("legacy")),
+    "integer": replace(DEFAULT, net="accumulator", view="pieces"),
     "demo": replace(DEFAULT, config={"blocks": 1, "embedding": 32}, iterations=6, restart=6),
 }
