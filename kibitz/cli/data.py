@@ -85,11 +85,9 @@ def generate(asked: Generating) -> None:
 
     began = time.monotonic()
     with ProgressBar(asked.positions) as update:
-        first: list[int] = []
 
-        def progress(done: int) -> None:
-            first.append(done) if not first else None
-            speed = (done - first[0]) / max(time.monotonic() - began, 1e-9)
+        def progress(done: int, new: int) -> None:
+            speed = new / (time.monotonic() - began)
             update(done, f"{speed:,.0f} positions per second")
 
         new = generated(

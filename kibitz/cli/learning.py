@@ -111,9 +111,9 @@ def train(asked: Training) -> None:
     player = asked.out_folder / "player.safetensors"
     run.champion(player, {"recipe": asked.recipe, "iterations": run.standing.iteration})
     run.close()
-    mode = "" if run.recipe.mode == "argmax" else f",mode={run.recipe.mode}"
+    text = run.recipe.player_text(player)
     options = (f" -o {key}={option_text(value)}" for key, value in run.recipe.options.items())
-    say(f"Play it: kibitz play {asked.name} --against net:{player}{mode}{''.join(options)}")
+    say(f"Play it: kibitz play {asked.name} --against {text}{''.join(options)}")
 
 
 def seconds_of(minutes: float | None) -> float | None:

@@ -1,8 +1,9 @@
 """Escampe: a network of values learns what alpha-beta with the linear evaluation finds.
 
 `default` trains BandDPER; `regularised` has dropout; `legacy` learns labels that are squeezed to a
-few thousandths unless a result is proven. `demo` is small enough to watch on two cores. `small` is
-a network of integers for alpha-beta; `selfplay` learns values and a policy by tree search.
+few thousandths unless a result is proven. `integer` trains a small network that alpha-beta runs in
+integers, `selfplay` learns values and a policy by tree search, and `demo` is small enough to watch
+on two cores.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ DEFAULT = LabelledTraining(
 )
 
 # Integers that follow a search move by move: small, so that it sees many positions per second.
-SMALL = replace(
+INTEGER = replace(
     DEFAULT,
     net="accumulator",
     view="pieces",
@@ -65,9 +66,9 @@ SELF_PLAY = SearchTraining(
 
 RECIPES = {
     "default": DEFAULT,
-    "small": SMALL,
     "selfplay": SELF_PLAY,
     "regularised": replace(DEFAULT, config={"dropout": 0.2}),
     "legacy": replace(DEFAULT, labels=Labelling("legacy")),
+    "integer": INTEGER,
     "demo": replace(DEFAULT, config={"blocks": 1, "embedding": 32}, iterations=6, restart=6),
 }

@@ -92,6 +92,10 @@ class Training:
         """All that must agree between a run and its continuation."""
         return asdict(self)
 
+    def player_text(self, file: Path) -> str:
+        """The text that seats a trained network."""
+        return f"net:{file}" + ("" if self.mode == "argmax" else f",mode={self.mode}")
+
     def network(self, game: Game, seed: int) -> Net:
         """The network, untrained."""
         kind = all_kinds()[self.net]

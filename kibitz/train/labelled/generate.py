@@ -159,11 +159,11 @@ def generate(
     format: Format = "jsonl",
     threads: int | None = None,
     resume: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
+    progress: Callable[[int, int], None] = lambda done, new: None,
 ) -> int:
     """Write so many positions into a folder; returns how many of them are new.
 
-    progress: called with the number of positions so far.
+    progress: called with the number of positions so far, and how many of them are new.
     """
     whole_number("positions", positions, least=1)
     source, folder = Source(generation, seed, threads), DataFolder(path, format)
@@ -187,7 +187,7 @@ def generate(
             for rows in islice(calls, CALLS_PER_FILE):
                 parts.append(rows[: positions - done])
                 done += len(parts[-1])
-                progress(done)
+                progress(done, done - began)
                 if done == positions:
                     break
             write_rows(folder.file(number), Rows.joined(parts))

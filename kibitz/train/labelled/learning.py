@@ -74,6 +74,9 @@ class LabelledTraining(Training):
         """Data are named by their contents: they may move, but they must not change."""
         return {**asdict(self), "data": contents_of(self.data)}
 
+    def player_text(self, file: Path) -> str:
+        return f"alphabeta:judge={file}"
+
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> LabelledMethod:
         return LabelledMethod(self, game, folder, device, seed)
 
@@ -145,6 +148,7 @@ class LabelledMethod(WithoutReplay):
             self.net.parameters(), lr=recipe.learning_rate, weight_decay=recipe.weight_decay
         )
         self.steps_per_epoch, self.step = len(self.training) // recipe.batch, 0
+        self.predicted: Floats | None = None  # of the validation positions, after the last epoch
         if self.steps_per_epoch == 0:
             raise DataError(f"training needs {recipe.batch} positions or more, a batch of them")
 
@@ -253,7 +257,7 @@ class LabelledMethod(WithoutReplay):
 
     def accept(self, best: nn.Module) -> None:
         """The newest network is the best so far: write the report about it."""
-        if self.step == 0 or not hasattr(self, "predicted"):
+        if self.predicted is None:  # a run begins or is resumed
             return
         report = self.examined.report({"network": self.predicted, **self.predictions})
         content = {"epoch": self.step // self.steps_per_epoch, **self.facts, "report": report}
