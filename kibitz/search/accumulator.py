@@ -21,8 +21,10 @@ from ..open_rules import Judge
 from .judging import EVEN, changes, present, room_for_features
 
 ONE = 255  # what the number 1 is in a sum and in an activation
-UNIT = 64  # and in a weight
-LARGEST = 32_767
+UNIT = 1024  # and in a weight of the later layers
+LARGEST = 32_767  # of 16 bits
+MOST_COLUMN = LARGEST // 16  # more features than are present at a time cannot overflow a sum
+MOST_BIAS = 1 << 30
 
 Floats = NDArray[np.floating]
 
@@ -114,18 +116,19 @@ def accumulator_judge(weights: Weights) -> Judge:
             )
         ),
     )
-    plan["columns"], plan["bias"] = whole(weights.columns, ONE), whole(weights.bias, ONE)
-    plan["hidden"], plan["last"] = whole(weights.hidden, UNIT), whole(weights.last, UNIT)
-    plan["hidden_bias"] = whole(weights.hidden_bias, ONE * UNIT)
-    plan["last_bias"] = whole(np.array(weights.last_bias), ONE * UNIT)
+    plan["columns"] = whole(weights.columns, ONE, MOST_COLUMN)
+    plan["bias"] = whole(weights.bias, ONE, MOST_COLUMN)
+    plan["hidden"] = whole(weights.hidden, UNIT, LARGEST)
+    plan["last"] = whole(weights.last, UNIT, LARGEST)
+    plan["hidden_bias"] = whole(weights.hidden_bias, ONE * UNIT, MOST_BIAS)
+    plan["last_bias"] = whole(np.array(weights.last_bias), ONE * UNIT, MOST_BIAS)
     note = np.dtype((np.record, [("sums", np.int16, (2, width)), ("clipped", np.int16, 2 * width)]))
     return Judge(accumulated, plan[0], note, begin, follow)
 
 
-def whole(numbers: Floats, scale: int) -> NDArray[np.int64]:
-    """Numbers as integers, refused where a sum of them could overflow."""
+def whole(numbers: Floats, scale: int, most: int) -> NDArray[np.int64]:
+    """Numbers as integers, refused where they could make a sum overflow."""
     rounded = np.rint(np.asarray(numbers, np.float64) * scale)
-    most = LARGEST / 32 * (UNIT if scale == ONE * UNIT else 1)
     if not np.isfinite(rounded).all() or np.abs(rounded).max(initial=0) > most:
         raise GameError(f"weights beyond {most / scale:.0f} do not fit into a network of integers")
     return np.asarray(rounded, np.int64)
