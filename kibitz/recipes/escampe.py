@@ -1,8 +1,8 @@
 """Escampe: a network of values learns what alpha-beta with the linear evaluation finds.
 
-`default` trains BandDPER; `regularised` has dropout; `legacy` learns labels that are squeezed to a
-few thousandths unless a result is proven. `integer` trains a small network that alpha-beta runs in
-integers, and `demo` is small enough to watch on two cores.
+`default` trains BandDPER; `regularised` has dropout; `reach` reads the other encoding; `legacy`
+learns labels that are squeezed to a few thousandths unless a result is proven. `integer` trains a
+small network that alpha-beta runs in integers, and `demo` is small enough to watch on two cores.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ DEFAULT = LabelledTraining(
 RECIPES = {
     "default": DEFAULT,
     "regularised": replace(DEFAULT, config={"dropout": 0.2}),
+    "reach": replace(DEFAULT, view="banddper-16-reach", config={"encoding": "banddper-16-reach"}),
     "legacy": replace(DEFAULT, labels=Labelling("legacy")),
     "integer": replace(DEFAULT, net="accumulator", view="pieces"),
     "demo": replace(DEFAULT, config={"blocks": 1, "embedding": 32}, iterations=6, restart=6),

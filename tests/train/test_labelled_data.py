@@ -80,6 +80,7 @@ def test_there_are_as_many_positions_as_asked_for(tmp_path):
     rows, bad = read_data(ESCAMPE, [tmp_path / "data"])
     assert (len(rows), bad) == (333, [])
     assert (np.diff(rows.columns["game_id"]) >= 0).all()
+    assert len(set(rows.positions().tolist())) == 333
 
 
 WORK = """
