@@ -83,6 +83,51 @@ TRAIN = [
         "train/test_train.py::test_the_average_has_the_statistics_of_batch_normalisation",
     ),
     mutant(
+        "a position may be on both sides of a split",
+        "train/labelled/split.py",
+        "training = ~validation & ~seen[names]",
+        "training = ~validation",
+        "train/test_labelled_data.py::"
+        "test_a_position_that_a_held_back_game_shares_is_dropped_from_training",
+    ),
+    mutant(
+        "all calls play the same games",
+        "train/labelled/generate.py",
+        '"training", GAMES_PER_CALL, first)',
+        '"training", GAMES_PER_CALL, 0)',
+        "train/test_labelled_data.py::test_there_are_as_many_positions_as_asked_for",
+    ),
+    mutant(
+        "a label is mixed with the result of a game that was stopped",
+        "train/labelled/labels.py",
+        "share = np.where(rows.decided, self.search_share, 1.0)",
+        "share = self.search_share",
+        "train/test_labelled_data.py::test_a_label_mixes_search_and_result_where_there_is_one",
+    ),
+    mutant(
+        "a missing field is taken for nothing",
+        "train/labelled/files.py",
+        'raise DataError(f"{name} is missing")',
+        "return 0",
+        "train/test_labelled_data.py::"
+        "test_a_bad_record_is_refused_with_file_line_and_sentence[a missing field]",
+    ),
+    mutant(
+        "the learning rate never rises again",
+        "train/labelled/learning.py",
+        "(self.step / self.steps_per_epoch) % restart / restart",
+        "min(self.step / self.steps_per_epoch / restart, 1.0)",
+        "train/test_labelled_training.py::"
+        "test_the_learning_rate_is_that_of_cosine_annealing_with_warm_restarts",
+    ),
+    mutant(
+        "every network passes the gate of validation",
+        "train/run.py",
+        "passed = best is None or loss < best",
+        "passed = best is None or loss < 2 * best",
+        "train/test_labelled_training.py::test_a_higher_validation_loss_does_not_pass_the_gate",
+    ),
+    mutant(
         "batch normalisation is folded in float32",
         "nets/dual_view.py",
         "weight = layer.weight.double() * scale.reshape",

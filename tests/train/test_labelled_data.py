@@ -80,6 +80,7 @@ def test_there_are_as_many_positions_as_asked_for(tmp_path):
     rows, bad = read_data(ESCAMPE, [tmp_path / "data"])
     assert (len(rows), bad) == (333, [])
     assert (np.diff(rows.columns["game_id"]) >= 0).all()
+    assert len(set(rows.positions().tolist())) == 333
 
 
 WORK = """
@@ -121,6 +122,22 @@ def test_a_data_set_can_be_made_longer(tmp_path):
     assert generate(SHALLOW, longer, 500, seed=5, resume=True) == 0
 
 
+def test_a_data_set_that_was_killed_while_it_became_longer_ends_as_it_should(tmp_path, monkeypatch):
+    """Its last file was cut short: nobody may take it for a whole one."""
+    longer = tmp_path / "longer"
+    generate(SHALLOW, tmp_path / "long", 500, seed=5)
+    generate(SHALLOW, longer, 200, seed=5)
+
+    def killed(path, rows):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(generating, "write_rows", killed)
+        generate(SHALLOW, longer, 500, seed=5, resume=True)
+    generate(SHALLOW, longer, 500, seed=5, resume=True)
+    assert contents(longer) == contents(tmp_path / "long")
+
+
 def test_a_folder_that_cannot_be_continued_is_refused_in_a_sentence(tmp_path):
     path = tmp_path / "data"
     generate(SHALLOW, path, 100, seed=5)
@@ -134,6 +151,9 @@ def test_a_folder_that_cannot_be_continued_is_refused_in_a_sentence(tmp_path):
     with pytest.raises(DataError, match="is to hold 100 positions, which is more than 50"):
         generate(SHALLOW, path, 50, seed=5, resume=True)
     assert contents(path) == before
+    (path / "data.json").write_text("[]")
+    with pytest.raises(DataError, match=r"data\.json is damaged; choose another folder"):
+        generate(SHALLOW, path, 100, seed=5, resume=True)
     with pytest.raises(DataError, match="is not empty and holds no data"):
         generate(SHALLOW, tmp_path, 100, seed=5)
 

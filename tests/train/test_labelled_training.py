@@ -111,7 +111,7 @@ def test_fewer_positions_than_a_batch_are_refused(tiny, tmp_path):
 
 
 def test_a_network_that_reads_other_views_is_refused(tiny, tmp_path):
-    with pytest.raises(GameError, match="does not answer views of escampe with values"):
+    with pytest.raises(GameError, match=r"\(ZoneNet\) has view_size=988; escampe needs 1155"):
         started(replace(tiny, net="zones", config={}), tmp_path / "run")
 
 
@@ -162,6 +162,29 @@ def test_the_best_network_by_validation_is_kept(undisturbed, tiny, tmp_path):
     assert errors.mean() == pytest.approx(best["loss_validation"], rel=1e-5)
     assert [row["passed"] for row in rows].count(True) >= 1
     assert json.loads((undisturbed / "report.json").read_text())["epoch"] == best["iteration"]
+
+
+def test_a_higher_validation_loss_does_not_pass_the_gate(tiny, tmp_path):
+    run = started(tiny, tmp_path / "run")
+    weight = method_of(run).net.value.bias
+    best = []
+    for number, loss in enumerate([0.5, 0.6, 0.5, 0.4], 1):
+        weight.data.fill_(number)
+        best.append(
+            (run._validate({"loss_validation": loss})["passed"], run.best.value.bias.item())
+        )
+    assert best == [(True, 1.0), (False, 1.0), (False, 1.0), (True, 4.0)]
+
+
+def test_a_network_of_the_other_encoding_is_refused(tiny, tmp_path):
+    other = replace(tiny, config={"encoding": "banddper-16-reach"})
+    with pytest.raises(GameError, match="encoding=banddper-16-reach; escampe needs banddper-16-e"):
+        started(other, tmp_path / "run")
+
+
+@pytest.mark.parametrize("name", ["default", "reach", "integer", "demo"])
+def test_every_recipe_fits_its_view(data, tmp_path, name):
+    started(recipe("escampe", name).with_data([data]), tmp_path / "run")
 
 
 def test_the_curves_are_a_table_and_a_picture(undisturbed):

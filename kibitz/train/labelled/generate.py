@@ -10,7 +10,7 @@ import json
 import queue
 import re
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -62,36 +62,42 @@ class DataFolder:
     def __init__(self, path: Path, format: Format) -> None:
         self.path, self.suffix = path, SUFFIX[format]
 
-    def open(self, about: dict[str, Any], *, resume: bool) -> int | None:
-        """Begin a data set, or continue one; returns how many positions it was to have before."""
-        file, before = self.path / ABOUT, None
+    def before(self, about: dict[str, Any], *, resume: bool) -> int:
+        """How many positions the data set in this folder was to have; 0 for a new one."""
         if self.path.exists() and not self.path.is_dir():
             raise DataError(f"{self.path} is a file; a data set needs a folder")
         self.path.mkdir(parents=True, exist_ok=True)
         for stray in self.path.iterdir():
             if STRAY.fullmatch(stray.name):
                 stray.unlink()
-        if file.exists():
-            before = self._checked(json.loads(file.read_bytes()), about, resume=resume)
-        elif any(self.path.iterdir()):
+        if (self.path / ABOUT).exists():
+            return self._checked(about, resume=resume)
+        if any(self.path.iterdir()):
             raise DataError(f"{self.path} is not empty and holds no {ABOUT}; choose another folder")
-        write_whole(file, json.dumps(about, indent=2).encode())
-        return before
+        return 0
 
-    def _checked(self, before: dict[str, Any], about: dict[str, Any], *, resume: bool) -> int:
+    def _checked(self, about: dict[str, Any], *, resume: bool) -> int:
         if not resume:
             raise DataError(f"{self.path} holds positions already; give --resume to continue")
+        try:
+            before = dict(json.loads((self.path / ABOUT).read_bytes()))
+            positions = int(before["positions"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise DataError(f"{self.path / ABOUT} is damaged; choose another folder") from None
         for name, value in json.loads(json.dumps(about)).items():
             if name != "positions" and before.get(name) != value:
                 raise DataError(
                     f"{self.path} was started with another {name}: {before.get(name)}, not {value}"
                 )
-        if before["positions"] > about["positions"]:
+        if positions > about["positions"]:
             raise DataError(
-                f"{self.path} is to hold {before['positions']} positions, which is more than "
+                f"{self.path} is to hold {positions} positions, which is more than "
                 f"{about['positions']}"
             )
-        return int(before["positions"])
+        return positions
+
+    def describe(self, about: dict[str, Any]) -> None:
+        write_whole(self.path / ABOUT, json.dumps(about, indent=2).encode())
 
     def file(self, number: int) -> Path:
         return self.path / f"{number:06d}{self.suffix}"
@@ -175,24 +181,33 @@ def generate(
         "format": format,
         "positions": positions,
     }
-    before = folder.open(about, resume=resume)
+    before = folder.before(about, resume=resume)
     counts = [_count(source.game, file) for file in folder.files()]
-    if counts and before != positions and sum(counts) == before:
-        counts.pop()  # the last file was cut short; now it goes on
+    if counts and before < positions and sum(counts) == before:
+        folder.file(len(counts) - 1).unlink()  # it may have been cut short
+        counts.pop()
+    folder.describe(about)
     began = done = sum(counts)
-    calls, number = source.calls(len(counts) * CALLS_PER_FILE), len(counts)
-    with closing(calls):
-        while done < positions:
+    with closing(source.calls(len(counts) * CALLS_PER_FILE)) as calls:
+        for number in count(len(counts)):
+            if done == positions:
+                break
             parts = []
-            for rows in islice(calls, CALLS_PER_FILE):
-                parts.append(rows[: positions - done])
-                done += len(parts[-1])
+            for rows in _rows_of_file(calls, positions - done):
+                parts.append(rows)
+                done += len(rows)
                 progress(done, done - began)
-                if done == positions:
-                    break
             write_rows(folder.file(number), Rows.joined(parts))
-            number += 1
     return positions - began
+
+
+def _rows_of_file(calls: Iterator[Rows], most: int) -> Iterator[Rows]:
+    """What the calls of one file give, cut after so many rows."""
+    for rows in islice(calls, CALLS_PER_FILE):
+        yield rows[:most]
+        most -= len(rows)
+        if most <= 0:
+            return
 
 
 def _count(game: Game, file: Path) -> int:

@@ -22,7 +22,7 @@ from torch.nn import functional
 from ...batch import Batch
 from ...chance import streams
 from ...game import Game, GameError
-from ...nets import Net
+from ...nets import Net, kind_of
 from ...nets.net import PolicyNet
 from ...search.deepening import stripped
 from ...search.labelling import judge_values
@@ -277,13 +277,15 @@ class LabelledMethod(WithoutReplay):
 
 
 def fitting(net: Net, game: Game) -> PolicyNet:
-    """The network, if it answers the views of this game with a value."""
+    """The network, if it answers the views of this game with values."""
+    kind, network = kind_of(net), f"the recipe's network ({type(net).__name__})"
+    for name, wanted in kind.sizes(game).items() if kind is not None else ():
+        found = getattr(net.config, name, wanted)
+        if found != wanted:
+            raise GameError(f"{network} has {name}={found}; {game.name} needs {wanted}")
     if isinstance(net, PolicyNet):
         with torch.no_grad(), suppress(RuntimeError):
             _, values = net.eval()(torch.zeros(1, game.view_size))
             if values.shape == (1, game.seats):
                 return net
-    raise GameError(
-        f"the recipe's network ({type(net).__name__}) does not answer views of {game.name} "
-        "with values"
-    )
+    raise GameError(f"{network} does not answer views of {game.name} with values")
