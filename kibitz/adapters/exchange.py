@@ -18,6 +18,7 @@ exported to ONNX, which needs the extra `onnx`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 
 from ..bidding.beliefs import BeliefNet
@@ -62,6 +63,13 @@ def is_banddper(path: str | Path) -> bool:
     if path.suffix.lower() != ".onnx":
         return path.suffix.lower() in FILE_KINDS
     return path.is_file() and b"enc_conv1_w" in path.read_bytes()
+
+
+def changed_options(game: Game) -> list[tuple[str, object]]:
+    """The options of a game that differ from the defaults."""
+    defaults = type(game.options)()
+    values = {field.name: getattr(game.options, field.name) for field in fields(defaults)}
+    return [(name, value) for name, value in values.items() if value != getattr(defaults, name)]
 
 
 def _import_banddper(path: str | Path, out: str | Path, options: Mapping[str, object]) -> Game:

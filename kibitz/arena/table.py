@@ -102,16 +102,17 @@ class Table:
         """The whole truth in one line, for records and error messages."""
         return str(self.game.text(self._truth))
 
-    def sight(self) -> Sight:
-        """What the seat to move may know."""
+    def sight(self, *, seconds_left: float | None = None) -> Sight:
+        """What the seat to move may know, and what is left on its clock if one runs."""
         if self.turn < 0:
             why = "the game is over" if self.over else "the record ends within a deal"
             raise GameError(f"{self.game.name}: {why}, nobody is to move")
-        return Sight(self.game, [self._truth], [self.turn], self._player_rngs)
+        rngs = self._player_rngs
+        return Sight(self.game, [self._truth], [self.turn], rngs, seconds_left=seconds_left)
 
-    def ask(self, player: Player) -> int:
+    def ask(self, player: Player, *, seconds_left: float | None = None) -> int:
         """What a player would do for the seat to move."""
-        sight = self.sight()
+        sight = self.sight(seconds_left=seconds_left)
         action = int(answers(player, sight)[0])
         self._player_rngs = sight.rngs
         return action

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +25,6 @@ from .app import (
 from .strength import one_line
 
 if TYPE_CHECKING:
-    from ..game import Game
     from ..train.run import Run
 
 # Learning ---------------------------------------------------------------------------------------
@@ -150,7 +149,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A network of Liar's Dice (.onnx) or of Escampe (.json, .bin, .onnx, .pth).",
+            help="A network of Liar's Dice (.onnx) or of Escampe (.json, .bin, .onnx, .pth), "
+            "or a model folder.",
         ),
     ],
     out_file: Annotated[
@@ -159,39 +159,52 @@ def import_(
     option: OptionTexts = None,
 ) -> None:
     """Import a network of another program; -o dice=4,5 or 5,4 if a file does not say which."""
-    from ..adapters.exchange import import_net
+    from ..adapters.exchange import changed_options, import_net
+    from ..adapters.model_folder import read_folder
 
-    game = import_net(file, out_file, **options_of(option))
-    options = "".join(f" -o {name}={option_text(value)}" for name, value in _changed_options(game))
+    if file.is_dir() and option:
+        raise typer.BadParameter("--option is for a file; a model folder says what it is for")
+    folder = file.is_dir()
+    game = (
+        read_folder(file, out_file) if folder else import_net(file, out_file, **options_of(option))
+    )
+    options = "".join(f" -o {name}={option_text(value)}" for name, value in changed_options(game))
     say(f"Play it: kibitz play {game.name} --against net:{out_file}{options}")
 
 
-def _changed_options(game: Game) -> list[tuple[str, object]]:
-    """The options of a game that differ from the defaults."""
-    defaults = type(game.options)()
-    values = {field.name: getattr(game.options, field.name) for field in fields(defaults)}
-    return [(name, value) for name, value in values.items() if value != getattr(defaults, name)]
-
-
-@app.command(epilog="Example: kibitz export net.safetensors net.onnx --batched")
+@app.command(
+    epilog="Examples: kibitz export net.safetensors net.onnx --batched; "
+    "kibitz export net.safetensors --folder my-model"
+)
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE.safetensors", help="A checkpoint.")],
     out_file: Annotated[
-        Path,
+        Path | None,
         typer.Argument(
-            metavar="OUT.onnx",
+            metavar="[OUT.onnx]",
             help="The file to write. Networks of Escampe can be .json, .bin and .pth files, too.",
         ),
-    ],
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Write a folder for a model hub instead: weights, curves and a card."),
+    ] = None,
     batched: Annotated[
         bool,
         typer.Option("--batched", help="Let the network take any number of rows, not just one."),
     ] = False,
 ) -> None:
-    """Export a network, for runtimes without torch."""
+    """Export a network, for runtimes without torch or as a model folder."""
     from ..adapters.exchange import export_net
+    from ..adapters.model_folder import write_folder
 
-    export_net(file, out_file, batched=batched)
+    if folder is not None and out_file is None and not batched:
+        for remark in write_folder(file, folder):
+            say(remark)
+    elif folder is None and out_file is not None:
+        export_net(file, out_file, batched=batched)
+    else:
+        raise typer.BadParameter("give a file to write, or --folder and nothing else")
 
 
 # The demo ---------------------------------------------------------------------------------------

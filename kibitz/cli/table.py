@@ -148,6 +148,43 @@ def _save_records(name: str, tables: list[Table], save: Path) -> None:
         out.print(f"Saved: kibitz replay {words}", highlight=False, markup=False)
 
 
+@app.command(epilog="Example: kibitz referee localhost 1234 --player alphabeta")
+def referee(
+    host: Annotated[str, typer.Argument(metavar="HOST", help="Where the referee is.")],
+    port: Annotated[int, typer.Argument(metavar="PORT", min=1, max=65535)],
+    who: Annotated[str, typer.Option("--player", help="Who plays, such as alphabeta.")],
+    name: Annotated[str, typer.Option(help="What the referee calls us.")] = "kibitz",
+    clock: Annotated[
+        float, typer.Option(min=0.1, max=86400, help="Seconds for all our moves together.")
+    ] = 600.0,
+    anywhere: Annotated[
+        bool, typer.Option("--anywhere", help="Let the referee be on another machine.")
+    ] = False,
+    seed: DrawnSeed = None,
+    as_json: Json = False,
+) -> None:
+    """Play a game of Escampe at a referee's table, over TCP."""
+    from ..adapters import referee as client
+    from ..players import player
+
+    def watch(line: str) -> None:
+        if not as_json:
+            out.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    name, game = client.checked_name(name), client.referee_game()
+    addresses = client.addresses_of(host, port, anywhere=anywhere)
+    first, second = player(who, game), player(who, game)
+    if "torch" in sys.modules:
+        one_torch_thread()
+    client.rehearse(game, first)
+    with client.Connection(addresses, clock + client.GRACE) as connection:
+        seated = client.Client(game, second, clock, seed=seed, watch=watch)
+        report = seated.play(connection, name)
+    watch(report.sentence)
+    if as_json:
+        print_json(report.as_json())
+
+
 @app.command(epilog="Example: kibitz replay game.txt --ply 3")
 def replay(
     words: Annotated[

@@ -74,11 +74,11 @@ class AccumulatorNet(MarginNet):
             nn.init.constant_(layer.bias, 0.0 if layer is self.last else 0.25)
 
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
-        seats = views.reshape(len(views), 2, self.config.features)
+        seats = views.reshape(-1, 2, self.config.features)
         sums = self.columns(seats).clamp(0.0, 1.0)
         hidden = self.hidden(sums.flatten(1)).clamp(0.0, 1.0)
         values = self.last(hidden).tanh()
-        logits = views.new_zeros(len(views), self.config.actions)
+        logits = views.new_zeros(views.shape[0], self.config.actions)  # a trace would fix len()
         return logits, torch.cat((values, -values), 1)
 
     def trimmed(self, views: Tensor, together: int = CACHED) -> tuple[Tensor, Tensor]:

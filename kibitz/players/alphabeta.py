@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import queue
-import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from ..game import Game, State, nothing_hidden
 from ..open_rules import Judge
 from ..search.deepening import (
     AlphaBeta,
+    Clock,
     Found,
     Limits,
     Line,
@@ -37,7 +37,11 @@ SLOTS_BY_DEPTH = {4: 1 << 12, 6: 1 << 15}  # a shallow search fills no large tab
 PLANS = 256  # ways to open a game that are compared
 PLANS_KEPT = 4  # one in so many is looked at more deeply
 PLAN_DEPTH = 3  # of the first look; two plies more each time
-SECONDS = 0.2  # per move, unless the player's text says otherwise
+SECONDS = 0.2  # per move, unless a clock or the player's text says otherwise
+# Of what a clock has left: a search may last for one part in so many, and should for fewer.
+HARD_PARTS, SOFT_PARTS = 8, 30
+RESERVE = 1.0  # seconds of a clock that are not for thinking: messages take time, too
+INSTANT = 0.001  # seconds of a search where only the reserve is left
 
 
 @dataclass(frozen=True)
@@ -45,13 +49,23 @@ class Thinking:
     """How a player thinks: what judges positions, for how long, on how many threads."""
 
     judge: str | Judge | Outside = ""
-    limits: Limits = field(default_factory=lambda: Limits(seconds=SECONDS))
+    limits: Limits = field(default_factory=Limits)
+    """Of one move. Where there are none, a clock sets them or they are `SECONDS`."""
     threads: int = 1
     slots: int = 1 << 18
     without: tuple[str, ...] = ()
     """Features of the search that are switched off."""
     weights: str = ""
     """Hash of the network that judges, where one does."""
+
+    def limits_of_move(self, seconds_left: float | None = None) -> Limits:
+        """When to answer, with so many seconds left for the rest of the game if a clock runs."""
+        limits = self.limits
+        if seconds_left is None:
+            return replace(limits, seconds=SECONDS) if limits == Limits() else limits
+        usable = max(seconds_left - RESERVE, HARD_PARTS * INSTANT)
+        hard = min(usable / HARD_PARTS, limits.seconds or math.inf)
+        return replace(limits, seconds=hard, soft_seconds=min(usable / SOFT_PARTS, hard / 2))
 
 
 class AlphaBetaPlayer:
@@ -68,13 +82,19 @@ class AlphaBetaPlayer:
         judge = thinking.judge if isinstance(thinking.judge, str) else thinking.weights
         if not isinstance(thinking.judge, str) and not judge:
             return ""
-        search = (asdict(thinking.limits), thinking.threads, thinking.slots, thinking.without)
+        search = (
+            asdict(thinking.limits_of_move()),
+            thinking.threads,
+            thinking.slots,
+            thinking.without,
+        )
         return f"alpha-beta {judge} {search}"
 
     def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
         open_ = np.flatnonzero(counts > 1)
-        tables = [(states[i], sight.rngs[i]) for i in open_]
+        limits = self.thinking.limits_of_move(sight.seconds_left)
+        tables = [(states[i], sight.rngs[i], limits) for i in open_]
         workers = min(max(1, lanes() // self.thinking.threads), len(open_))
         if workers <= 1:
             found = [self._decide(*table) for table in tables]
@@ -85,7 +105,7 @@ class AlphaBetaPlayer:
         chosen[open_] = found
         return chosen
 
-    def _decide(self, s: State, rng: Stream) -> int:
+    def _decide(self, s: State, rng: Stream, limits: Limits) -> int:
         """One decision: from a book, part of a plan, or the best action that a search finds."""
         rules = self.game.open_rules
         if rules.book is not None and (action := rules.book(s, rng)) >= 0:
@@ -95,10 +115,11 @@ class AlphaBetaPlayer:
         if rules.plans is not None and name not in self._planned:
             # Drawn by the position: every table where it comes up has the same plan.
             offered = rules.plans(s, stream(name >> 1, "player"), PLANS)
-            self._adopt(position, self._best_plan(position, offered) if offered else [])
+            best = self._best_plan(position, offered, limits) if offered else []
+            self._adopt(position, best)
         if name in self._planned:
             return self._planned[name]
-        return self._search(s, self.thinking.limits).best.action
+        return self._search(s, limits).best.action
 
     def _adopt(self, position: State, plan: list[int]) -> None:
         """Remember what to do at every step of a plan."""
@@ -107,27 +128,31 @@ class AlphaBetaPlayer:
             self._planned[int(key(s))] = action
             game.play(s, action)
 
-    def _best_plan(self, position: State, plans: list[list[int]]) -> list[int]:
+    def _best_plan(self, position: State, plans: list[list[int]], limits: Limits) -> list[int]:
         """What the most promising plan is, looking deeper and deeper at fewer and fewer."""
-        game, limits, began = stripped(self.game), self.thinking.limits, time.monotonic()
-        seat, seconds = game.turn(position), limits.seconds or math.inf
+        clock = Clock(limits)
         for depth in range(PLAN_DEPTH, limits.depth + 1, PLAN_DEPTH - 1):
-            values = []
+            if len(plans) == 1:
+                break
+            values: list[int] = []
             for plan in plans:
-                if len(plans) == 1 or time.monotonic() - began > seconds:
-                    return plans[0]
-                values.append(self._plan_value(position, plan, seat, depth))
+                left = clock.left
+                search = Limits(depth, seconds=left, soft_seconds=left)
+                value = self._plan_value(position, plan, search)
+                if clock.is_over:  # that search was cut off
+                    return plans[int(np.argmax(values or [0]))]
+                values.append(value)
             best = np.argsort(values, kind="stable")[::-1]
             plans = [plans[i] for i in best[: -(-len(plans) // PLANS_KEPT)]]
         return plans[0]
 
-    def _plan_value(self, position: State, plan: list[int], seat: int, depth: int) -> int:
-        """What a seat can expect once a plan is carried out."""
+    def _plan_value(self, position: State, plan: list[int], limits: Limits) -> int:
+        """What the seat to move can expect once a plan is carried out."""
         game, s = stripped(self.game), position.copy()
         for action in plan:
             game.play(s, action)
-        score = self._search(s, Limits(depth=depth)).best.score
-        return score if game.turn(s) == seat else -score
+        score = self._search(s, limits).best.score
+        return score if game.turn(s) == game.turn(position) else -score
 
     def _search(self, s: State, limits: Limits) -> Found:
         """One search, by a thinker that is idle or a new one."""
@@ -141,11 +166,17 @@ class AlphaBetaPlayer:
 
     def _thinker(self) -> AlphaBeta:
         thinking = self.thinking
-        return AlphaBeta(self.game, thinking.judge, threads=thinking.threads, slots=thinking.slots)
+        return AlphaBeta(
+            self.game,
+            thinking.judge,
+            threads=thinking.threads,
+            slots=thinking.slots,
+            without=thinking.without,
+        )
 
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         """Searches deeper and deeper while somebody watches; Ctrl-C ends it with what there is."""
-        limits = self.thinking.limits
+        limits = self.thinking.limits_of_move(sight.seconds_left)
         if inquiry.seconds is not None:
             limits = replace(limits, nodes=None, seconds=inquiry.seconds)
 
@@ -240,11 +271,9 @@ def judged_by(path: str, game: Game, thinking: Thinking) -> Thinking:
 
 
 def limits_in(seconds: str, depth: str, nodes: str) -> Limits:
-    """The limits in a player's text; a fifth of a second per move if there are none."""
-    limits = Limits(
+    """The limits in a player's text."""
+    return Limits(
         depth=whole("depth", depth, least=1) if depth else Limits.depth,
         nodes=whole("nodes", nodes, least=1) if nodes else None,
         seconds=limit(seconds),
     )
-    given = depth or nodes or seconds
-    return limits if given else replace(limits, seconds=SECONDS)

@@ -34,10 +34,19 @@ class Sight:
     """What the seats to move at some tables may know.
 
     seats: the seat that is asked, by table [n]. rngs: a stream per table, for the player [n].
+    seconds_left: on the seat's clock, for the rest of the game; None where no clock runs.
     """
 
-    def __init__(self, game: Game, states: ArrayLike, seats: ArrayLike, rngs: ArrayLike) -> None:
-        self.game = game
+    def __init__(
+        self,
+        game: Game,
+        states: ArrayLike,
+        seats: ArrayLike,
+        rngs: ArrayLike,
+        *,
+        seconds_left: float | None = None,
+    ) -> None:
+        self.game, self.seconds_left = game, seconds_left
         self.rngs = np.array(as_array(rngs))
         self._tables = Batch.of(game, np.array(as_array(states)), self.rngs)
         self.seats = np.array(self._tables.seats(seats))

@@ -141,6 +141,13 @@ class Clock:
         return time.perf_counter() - self.began
 
     @property
+    def left(self) -> float | None:
+        """Seconds until the answer must be there, above 0; None if nothing says so."""
+        return (
+            None if self.limits.seconds is None else max(self.limits.seconds - self.seconds, 1e-9)
+        )
+
+    @property
     def is_over(self) -> bool:
         limits = self.limits
         return (limits.nodes is not None and self.nodes >= limits.nodes) or (

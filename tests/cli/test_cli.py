@@ -71,6 +71,7 @@ def test_one_game_is_described_with_its_options_and_players():
         ["match"],
         ["ratings"],
         ["replay"],
+        ["referee"],
         ["bench"],
         ["bench", "rules"],
         ["bench", "search"],

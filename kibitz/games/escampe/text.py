@@ -84,7 +84,7 @@ def board_text(paladins, unicorn):
     return "/".join("".join(letters[SIDE * row :][:SIDE]) for row in range(SIDE))
 
 
-def cells_in(cells):
+def cells_in(cells: int) -> list[int]:
     """The cells of a set, ascending."""
     return [cell for cell in range(CELLS) if int(cells) >> cell & 1]
 
@@ -256,7 +256,7 @@ def placement_text(unicorn, paladins):
     return "/".join(NAMES[cell] for cell in [unicorn, *cells_in(paladins)])
 
 
-def parse_placement(notation):
+def parse_placement(notation: str) -> tuple[int, int]:
     """The unicorn's cell and the set of paladins of a whole placement."""
     cells = [parse_cell(name) for name in squeezed(notation).upper().split("/")]
     if len(cells) != PIECES:
