@@ -30,7 +30,7 @@ from pathlib import Path
 
 from mutant import Mutant
 from mutants_of_learning import CONTRACT, DOORS, TRAIN
-from mutants_of_play import ARENA, BORDER, CHANCE, GAMES, PLAYERS
+from mutants_of_play import ARENA, BORDER, CHANCE, GAMES, PLAYERS, SEARCH
 from mutants_of_rules import BEASTY_BAR, DOMINION, ESCAMPE, SMALL_GAMES
 
 ROOT = Path(__file__).parent.parent.parent
@@ -45,6 +45,7 @@ MUTANTS = [
     *GAMES,
     *PLAYERS,
     *ARENA,
+    *SEARCH,
     *TRAIN,
     *SMALL_GAMES,
     *BEASTY_BAR,

@@ -197,6 +197,52 @@ PLAYERS = [
     ),
 ]
 
+SEARCH = [
+    mutant(
+        "alpha-beta: a hit of the table is used at any depth",
+        "search/alphabeta.py",
+        "if ply > 0 and entry_depth(entry) >= f.depth and cuts(entry, f, ply):",
+        "if ply > 0 and cuts(entry, f, ply):",
+        "search/test_alphabeta.py::test_every_forced_win_is_found_with_all_first_moves_that_keep_it",
+    ),
+    mutant(
+        "alpha-beta: a narrow search that fails high is not repeated",
+        "search/alphabeta.py",
+        "    elif f.way == NARROW and f.alpha < value < f.beta:\n        f.way = FULL\n",
+        "    elif f.way == NARROW and f.alpha < value < f.alpha:\n        f.way = FULL\n",
+        "search/test_alphabeta.py::test_a_feature_that_only_saves_time_changes_no_score",
+    ),
+    mutant(
+        "alpha-beta: positions may repeat",
+        "search/alphabeta.py",
+        "for earlier in range(ply - 2, -1, -1):",
+        "for earlier in range(0):",
+        "search/test_alphabeta.py::test_at_a_fixed_depth_the_score_is_that_of_minimax",
+    ),
+    mutant(
+        "alpha-beta: a third occurrence is not a draw",
+        "search/alphabeta.py",
+        "for i in range(desk.twice_count):",
+        "for i in range(0):",
+        "search/test_alphabeta.py::test_a_position_that_was_there_twice_is_a_draw",
+    ),
+    mutant(
+        "integer networks: a change that takes a feature away adds it",
+        "search/accumulator.py",
+        "after.sums[seat, i] -= plan.columns[feature, i]",
+        "after.sums[seat, i] += plan.columns[feature, i] * 1",
+        "search/test_accumulator.py::test_a_note_that_follows_moves_is_the_note_begun_anew",
+    ),
+    mutant(
+        "perft: leaves that end the game have moves",
+        "search/perft.py",
+        "            elif mover != OVER:\n                if bulk",
+        "            elif mover > -9:\n                if bulk",
+        "search/test_perft.py::test_three_in_a_row_has_the_counts_that_everybody_finds",
+    ),
+]
+
+
 ARENA = [
     mutant(
         "a match gives its players streams of the table",

@@ -240,8 +240,8 @@ ESCAMPE = [
     rule_mutant(
         "escampe: a unicorn captures",
         "games/escampe/rules.py",
-        "(empty if cell == s.unicorn[side] else empty | prey)",
-        "(empty | prey)",
+        "if cell == s.unicorn[side]:",
+        "if cell < 0:",
         "games/test_escampe.py::test_games_of_up_to_four_plies_are_as_many_as_the_oracle_says"
         "[escampe-mid_band3]",
         "games/test_escampe.py::test_moves_met_in_play_are_those_of_the_book",
