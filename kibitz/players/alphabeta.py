@@ -243,6 +243,7 @@ def alphabeta(
 ) -> Player:
     """`alphabeta:seconds=0.2`, `alphabeta:depth=6,judge=linear`: looks ahead in an open game.
 
+    Without limits a move takes a share of the clock, or a fifth of a second where no clock runs.
     judge: one of the game's own, or the file of a network.
     without: features to switch off, such as `reductions+extensions`.
     """

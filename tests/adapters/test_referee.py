@@ -10,6 +10,7 @@ from referee_server import LINE, Referee, Script
 
 from kibitz.adapters import referee
 from kibitz.adapters.referee import Client, Connection, RefereeError, addresses_of
+from kibitz.games.escampe.board import PLACE
 from kibitz.players import player
 
 BLACK = "C6/A6/B5/D5/E6/F5"
@@ -21,12 +22,12 @@ def game():
     return referee.referee_game()
 
 
-def play(server, who, clock=600.0, patience=20.0):
+def play(server, who, clock=600.0, patience=20.0, seed=1):
     """A game at a server of this process."""
     if server.ident is None:
         server.start()
     with Connection(addresses_of("localhost", server.port), patience) as connection:
-        client = Client(referee.referee_game(), who, clock, seed=1)
+        client = Client(referee.referee_game(), who, clock, seed=seed)
         return client.play(connection, "guest")
 
 
@@ -119,15 +120,38 @@ def test_a_player_on_a_clock_never_uses_it_up(game):
         assert report.longest_reply <= report.seconds
 
 
+class PlacesAtRandom:
+    """Places like `greedy`, so that no two games are alike, and then searches."""
+
+    name = "places at random"
+
+    def __init__(self, game):
+        self.places, self.moves = player("greedy", game), player("alphabeta", game)
+
+    def choose(self, sight):
+        return (self.places if sight.actions[0][0] >= PLACE else self.moves).choose(sight)
+
+
 @pytest.mark.slow
 def test_a_hundred_games_on_a_minute_each_are_played_in_time(game, capsys):
+    """Half of them with a random opponent, half with one that searches on a clock as well."""
     referee.rehearse(game, player("alphabeta", game))
     used, whys = [], []
     for seed in range(100):
-        server = Referee((seed % 2 == 0, seed % 2 == 1), clock=60.0, seed=seed)
-        play(server, player("alphabeta", game), clock=60.0, patience=120.0)
-        server.join(10)
-        used.append(server.sides[seed % 2].used)
+        guests = (True, True) if seed % 2 else (seed % 4 == 0, seed % 4 == 2)
+        server, reports = Referee(guests, clock=60.0, seed=seed), []
+        server.start()
+
+        def sit_down(server=server, reports=reports, seed=seed):
+            reports.append(play(server, PlacesAtRandom(game), 60.0, 120.0, seed))
+
+        threads = [threading.Thread(target=sit_down) for _ in range(sum(guests))]
+        for thread in threads:
+            thread.start()
+        for thread in [*threads, server]:
+            thread.join(300)
+        assert len(reports) == sum(guests)
+        used += [side.used for side, is_guest in zip(server.sides, guests, strict=True) if is_guest]
         whys.append(server.why)
         with capsys.disabled():
             print(f"\n{seed + 1} games: at most {max(used):.2f} s used, {set(whys)}", end="")

@@ -10,7 +10,7 @@ from kibitz.batch import Batch
 from kibitz.compiled import kernel, rule
 from kibitz.game import OVER, GameError, actions, play, turn
 from kibitz.search import deepening
-from kibitz.search.alphabeta import WIN, end_score
+from kibitz.search.alphabeta import WIN, desk_type, end_score, seen_before
 from kibitz.search.deepening import FEATURES, AlphaBeta, Limits, mate_in, stripped, without_history
 from kibitz.search.judging import NOBODY, decisive, judge_token, judged, key
 
@@ -112,6 +112,16 @@ def test_at_a_fixed_depth_the_score_is_that_of_minimax(escampe, expected):
             assert abs(found.best.score) > 90_000 and np.sign(found.best.score) == np.sign(value)
 
 
+CIRCLING = "n--n--/-n----/------/bn-b-N/-bn---/-Bb--b w 1"  # E B2-B3 E B3-B2 leads back to it
+
+
+def test_a_position_that_comes_again_in_a_line_is_seen(escampe):
+    (desk,) = np.zeros(1, desk_type(escampe, NOBODY.note))
+    for ply, name in enumerate([7, 8, 9, 10, 7, 8, 11]):
+        desk.frames[ply].key = name
+    assert [bool(seen_before(desk, ply)) for ply in range(7)] == [False] * 4 + [True] * 2 + [False]
+
+
 @pytest.mark.parametrize("feature", [f for f in FEATURES if f not in NOT_EXACT])
 def test_a_feature_that_only_saves_time_changes_no_score(escampe, expected, feature):
     states, depth, values = expected
@@ -208,7 +218,7 @@ def test_a_position_that_was_there_twice_is_a_draw(escampe, expected, monkeypatc
 
 def test_a_search_knows_what_was_there_twice_and_how_long_the_game_may_last():
     game = games.load("escampe")
-    s, bare = game.read("n--n--/-n----/------/bn-b-N/-bn---/-Bb--b w 1"), stripped(game)
+    s, bare = game.read(CIRCLING), stripped(game)
     trip = ["E", "B2-B3", "E", "B3-B2"]  # back to the same position
     for plies, text in enumerate([*trip, trip[0]]):
         position, twice, plies_left = without_history(bare, s)

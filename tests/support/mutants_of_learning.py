@@ -221,6 +221,48 @@ DOORS = [
         "rules.redeal(rules.copy(twin.s), int(player), chance",
         "adapters/test_open_spiel.py::test_a_resampled_table_has_every_hand_that_the_seat_thinks_possible",
     ),
+    mutant(
+        "a referee on another machine needs no permission",
+        "adapters/referee.py",
+        "if not anywhere and not ipaddress",
+        "if anywhere and not ipaddress",
+        "adapters/test_referee.py::test_another_machine_needs_permission",
+    ),
+    mutant(
+        "a referee that sends blanks is waited for from blank to blank",
+        "adapters/referee.py",
+        "left = deadline - time.monotonic()",
+        "left = self.patience",
+        "adapters/test_referee.py::test_a_referee_that_only_sends_blanks_is_not_waited_for_for_ever",
+    ),
+    mutant(
+        "a referee may announce moves that nobody was asked for",
+        "adapters/referee.py",
+        "if not self._awaits_move:",
+        "if self.table.over:",
+        "adapters/test_referee.py::test_words_that_are_not_of_the_protocol_end_the_game_with_a_sentence",
+    ),
+    mutant(
+        "words of a referee end at line ends alone",
+        "adapters/referee.py",
+        'WORD = re.compile(rb"([^\\s\\0]+)[\\s\\0]")',
+        'WORD = re.compile(rb"([^\\s]+)[\\s]")',
+        "adapters/test_referee.py::test_a_game_is_played_to_its_end_however_the_referee_ends_its_lines",
+    ),
+    mutant(
+        "an imported network gets the licence of the package",
+        "adapters/model_folder.py",
+        'UNKNOWN if "source" in about else LICENCE',
+        "LICENCE",
+        "adapters/test_model_folder.py::test_an_imported_network_is_not_given_a_licence_that_it_may_not_have",
+    ),
+    mutant(
+        "an export writes into any folder",
+        "adapters/model_folder.py",
+        "any(folder.iterdir()) and not (folder / WEIGHTS).is_file()",
+        "folder.is_file()",
+        "adapters/test_model_folder.py::test_a_folder_with_other_things_in_it_is_left_alone",
+    ),
 ]
 
 FAULT = "contract/test_faults.py::test_a_fault_is_named"

@@ -166,6 +166,27 @@ PLAYERS = [
         "arena/test_arena.py::test_an_answer_that_is_not_a_whole_number_is_refused",
     ),
     mutant(
+        "a player on a clock thinks with its reserve",
+        "players/alphabeta.py",
+        "usable = max(seconds_left - RESERVE, HARD_PARTS * INSTANT)",
+        "usable = max(seconds_left, HARD_PARTS * INSTANT)",
+        "players/test_alphabeta_player.py::test_a_move_takes_a_share_of_what_the_clock_has_left_and_never_the_reserve",
+    ),
+    mutant(
+        "a plan whose search was cut off is taken for its value",
+        "players/alphabeta.py",
+        "return plans[int(np.argmax(values or [0]))]",
+        "return plans[len(values)]",
+        "players/test_alphabeta_player.py::test_a_plan_that_could_not_be_looked_at_in_time_is_not_preferred",
+    ),
+    mutant(
+        "features switched off in a text stay on",
+        "players/alphabeta.py",
+        "            without=thinking.without,\n",
+        "",
+        "players/test_alphabeta_player.py::test_a_feature_that_is_switched_off_in_the_text_is_off_in_the_search",
+    ),
+    mutant(
         "the identity of a network leaves out its weights",
         "players/networks.py",
         'f"net {weights} {how_drawn}{more}"',
@@ -217,7 +238,7 @@ SEARCH = [
         "search/alphabeta.py",
         "for earlier in range(ply - 2, -1, -1):",
         "for earlier in range(0):",
-        "search/test_alphabeta.py::test_at_a_fixed_depth_the_score_is_that_of_minimax",
+        "search/test_alphabeta.py::test_a_position_that_comes_again_in_a_line_is_seen",
     ),
     mutant(
         "alpha-beta: a third occurrence is not a draw",
