@@ -33,8 +33,9 @@ TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOV
 JUDGED_OUTSIDE = 1 << 9  # a network judges leaves, in batches
 TOGETHER = 1 << 10  # several desks search one position
 SKIP_FROM = 3  # plies left, from which handing the move over is tried, so many plies less deep
+STOP, STOP_ROOM = 16, 32
 DEFERRED = -1  # the rank of an action that another desk was busy with
-DEFERRED_FROM = 2  # plies left: shallower searches are not worth the trouble
+DEFERRED_FROM = 3  # plies left: shallower searches are not worth the trouble
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd number: what it multiplies is spread over 64 bits
 
@@ -127,7 +128,8 @@ class Shared(NamedTuple):
     """What desks are busy with: keys of positions with actions. Others try something else first,
     as in T. Kerrigan's simplified ABDADA. [slots]"""
     stop: NDArray[np.int64]
-    """1 as soon as one of the desks is done. [1]"""
+    """At STOP, 1 as soon as one of the desks is done. The rest keeps others away from the cache
+    line that all threads read at every node."""
 
 
 room_for_scores = room(np.float32, lambda game: game.seats)
@@ -145,7 +147,7 @@ def advance(desk, shared, who):
     if desk.status == IDLE:
         return
     desk.status = RUNNING
-    while desk.status == RUNNING and desk.nodes < desk.budget and shared.stop[0] == 0:
+    while desk.status == RUNNING and desk.nodes < desk.budget and shared.stop[STOP] == 0:
         stage = desk.frames[desk.ply].stage
         if stage == ENTER:
             value = enter(desk, shared)
@@ -156,7 +158,7 @@ def advance(desk, shared, who):
         if value != ENDLESS:
             leave(desk, shared.busy, value)
     if desk.status == IDLE:
-        shared.stop[0] = 1
+        shared.stop[STOP] = 1
 
 
 @kernel

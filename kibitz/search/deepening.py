@@ -30,6 +30,7 @@ from .alphabeta import (
     NULL_MOVE,
     PLIES,
     PROVEN,
+    STOP_ROOM,
     TOGETHER,
     WAITING,
     WIN,
@@ -57,6 +58,7 @@ SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
 BUSY_SLOTS = 1 << 12
 MOST_EPOCHS = 255
+TOGETHER_FROM = 6  # plies: waking other threads takes longer than a shallower search
 SLICE = 8192  # nodes between two looks at the clock
 ASPIRATION = 250  # half the width of the first window
 TWICE = 2
@@ -286,34 +288,34 @@ class AlphaBeta:
         self, depth: int, legal: list[int], window: tuple[int, int], clock: Clock, *, partial: bool
     ) -> tuple[Line | None, bool]:
         """One search: the best line so far, and whether it was searched to its end."""
-        desks = self.desks
+        desks = self.desks[: self.threads if depth >= TOGETHER_FROM else 1]
         desks["depth"], (desks["alpha"], desks["beta"]) = depth, window
         desks["roots"], desks["partial"] = len(legal), partial
         desks["lists"][:, 0, : len(legal)] = legal
-        self.shared.stop[0] = 0
+        self.shared.stop[:] = 0
         self.shared.busy[:] = 0
-        self.device.run(begin_all, self.threads, self.desks, self.token)
+        begin_all(0, len(desks), 1, desks, self.token)
         while True:
             desks["budget"] = desks["nodes"] + clock.slice()
-            self.device.run(advance_all, self.threads, self.desks, self.shared, self.token)
-            clock.nodes = int(desks["nodes"].sum())
+            self.device.run(advance_all, len(desks), desks, self.shared, self.token)
+            clock.nodes = int(self.desks["nodes"].sum())
             if (desks["status"] == IDLE).any():
                 done = int((desks["status"] == IDLE).argmax())
                 return self._line(done, int(desks["score"][done])), True
             if clock.is_over:
                 return self._unfinished(window), False
             if (desks["status"] == WAITING).any():
-                self._answer()
+                self._answer(desks)
 
-    def _answer(self) -> None:
+    def _answer(self, desks: NDArray[np.void]) -> None:
         """Let the network judge all positions that wait, in one batch."""
-        desks, waiting = self.desks, self.desks["waiting"]
-        rows = [(i, j) for i in range(self.threads) for j in range(waiting[i])]
+        waiting = np.where(desks["status"] == WAITING, desks["waiting"], 0)
+        rows = [(i, j) for i in range(len(desks)) for j in range(waiting[i])]
         desk, row = (np.array(part) for part in zip(*rows, strict=True))
         assert self.outside is not None
         values = np.clip(self.outside(desks["asked"][desk, row]), 1 - EVEN, EVEN - 1)
         desks["answers"][desk, row] = values
-        self.device.run(answer_all, self.threads, desks, self.shared)
+        answer_all(0, len(desks), 1, desks, self.shared)
 
     def _line(self, desk: int, score: int) -> Line | None:
         root = self.desks["frames"][desk, 0]
@@ -405,5 +407,5 @@ def empty_shared(slots: int, value_slots: int) -> Shared:
         table=np.zeros((slots, 2), np.uint64),
         values=np.zeros((value_slots, 2), np.uint64),
         busy=np.zeros(BUSY_SLOTS, np.uint64),
-        stop=np.zeros(1, np.int64),
+        stop=np.zeros(STOP_ROOM, np.int64),
     )
