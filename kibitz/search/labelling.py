@@ -18,6 +18,7 @@ from ..open_rules import Judge
 from .alphabeta import (
     ENDLESS,
     PROVEN,
+    STOP,
     Shared,
     advance,
     begin_all,
@@ -272,7 +273,7 @@ def aspire(desks, shared, who, depth, expected):
         desk.alpha, desk.beta = max(expected - width, -ENDLESS), min(expected + width, ENDLESS)
         desk.depth = depth
         desk.roots = actions(desk.stack[0], desk.lists[0])
-        shared.stop[0] = 0
+        shared.stop[STOP] = 0
         begin_all(0, 1, 1, desks, who)
         advance(desk, shared, who)
         if width == ENDLESS or desk.alpha < desk.score < desk.beta:

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -402,7 +403,8 @@ def test_the_command_line_imports_and_exports(tmp_path):
 
 @pytest.mark.parametrize("command", ["import", "export"])
 def test_the_commands_have_help_with_an_example(command):
-    assert f"Example: kibitz {command} " in kibitz(command, "--help").stdout
+    shown = " ".join(kibitz(command, "--help").stdout.split())
+    assert re.search(f"Examples?: kibitz {command} ", shown)
 
 
 def test_an_onnx_file_plays_as_its_checkpoint_does(folder, tmp_path):

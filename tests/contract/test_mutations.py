@@ -41,11 +41,34 @@ def nim(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "nim", edits)
 
 
+def rows(name: str, promise: str, *edits: str) -> Mistake:
+    return Mistake(name, promise, "three_in_a_row", edits)
+
+
 def dice(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "liars_dice", edits)
 
 
 MISTAKES = [
+    # what open games promise to searches
+    rows(
+        "decisive sees diagonals only",
+        "decisive_actions_win",
+        "if free and has_row(int(s.marks[s.mover]) | bit):",
+        "if free and (int(s.marks[s.mover]) | bit) & 0b1010100 == 0b1010100:",
+    ),
+    rows(
+        "the key leaves the marks of seat 1 out",
+        "keys_name_positions",
+        "int(s.marks[0]) << 10 | int(s.marks[1]) << 1 | int(s.mover)",
+        "int(s.marks[0]) << 10 | int(s.mover)",
+    ),
+    rows(
+        "a judge is surer than sure",
+        "judges_keep_their_word",
+        "return 100 * difference",
+        "return 10_000 + difference",
+    ),
     # secrets
     kuhn(
         "the view shows the card of seat 0 to both",
