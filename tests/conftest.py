@@ -3,14 +3,13 @@
 It imports neither kibitz nor anything optional, so that it also works where little is installed.
 """
 
-import json
 import os
 from pathlib import Path
 
 import pytest
+from oracle_files import ORACLES, oracle_list
 
 HERE = Path(__file__).parent
-ORACLES = Path(os.environ.get("KIBITZ_ORACLES") or HERE / "oracles")
 COIN = HERE / "sample_games" / "coin.py"
 PARTNERS = HERE / "sample_games" / "partners.py"
 
@@ -52,17 +51,6 @@ def coin():
     from kibitz import games
 
     return games.load(COIN)
-
-
-def oracle_list(file, part):
-    """One of the lists of a file of oracles.
-
-    A file need not have every list: whoever needs one that is missing is skipped, with the reason.
-    """
-    content = json.loads((ORACLES / f"{file}.json").read_text(encoding="utf-8"))
-    if not content.get(part):
-        pytest.skip(f"{ORACLES / file}.json has no {part!r}")
-    return content[part]
 
 
 def pytest_generate_tests(metafunc):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import oracle_list
+from oracle_files import oracle_list
 
 from kibitz.batch import Batch
 from kibitz.chance import streams

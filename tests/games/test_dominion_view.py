@@ -5,9 +5,9 @@ of the record. Below it stand positions whose numbers were worked out by hand.""
 
 import numpy as np
 import pytest
-from conftest import oracle_list
 from dominion_table import IDS, Table
 from dominion_view_book import BY_SLOT, FINISH, GAME, NEVER, SLOTS, expected, look, used
+from oracle_files import oracle_list
 
 from kibitz import chance
 from kibitz.batch import Batch

@@ -7,8 +7,8 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from conftest import oracle_list
 from escampe_book import GAME, MID, RULES, START, legal_by_the_book, one_line, paths, rings
+from oracle_files import oracle_list
 
 from kibitz.batch import Batch
 from kibitz.game import CHANCE, OVER, rule

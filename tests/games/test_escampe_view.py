@@ -4,7 +4,6 @@ import random
 
 import numpy as np
 import pytest
-from conftest import oracle_list
 from escampe_book import (
     GAME,
     MID,
@@ -17,6 +16,7 @@ from escampe_book import (
     one_line,
     swapped,
 )
+from oracle_files import oracle_list
 
 from kibitz.game import CHANCE
 from kibitz.games import load
