@@ -29,7 +29,12 @@ PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
 
 # Promises that start another process which compiles or simulates: under the defaults only, and
 # under every option set in the slow tests.
-COSTLY = ("indices_stay_in_bounds", "rules_compile_once", "cuda_path_runs")
+COSTLY = (
+    "indices_stay_in_bounds",
+    "rules_compile_once",
+    "positions_are_lawful",
+    "cuda_path_runs",
+)
 FEW, MANY = 20, 1500
 
 
