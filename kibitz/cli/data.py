@@ -50,6 +50,10 @@ class Generating:
     move_depth: Annotated[
         int | None, typer.Option(min=1, help="Plies of the search for the other moves.")
     ] = None
+    judge: Annotated[
+        str,
+        typer.Option(metavar="NAME|FILE", help="Whose values count: a network of integers, say."),
+    ] = ""
     format: FileFormat = "jsonl"
     resume: Annotated[
         bool, typer.Option("--resume", help="Continue a data set, or add positions to it.")
@@ -65,7 +69,7 @@ class Generating:
         schedule = replace(found.schedule, **changes)  # type: ignore[arg-type]
         if self.depth:
             schedule = replace(schedule, depths=depths_in(self.depth))
-        return replace(found, schedule=schedule)
+        return replace(found, schedule=schedule, judge=self.judge or found.judge)
 
 
 def depths_in(text: str) -> tuple[int, int]:

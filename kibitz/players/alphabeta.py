@@ -255,12 +255,13 @@ def alphabeta(
     feature_bits(off)  # refuses unknown ones
     thinking = Thinking(judge, limits, whole("threads", threads, least=1), slots, off)
     if judge and judge not in game.open_rules.judges:
-        thinking = judged_by(judge, game, thinking)
+        network, weights = judge_in_file(judge, game)
+        thinking = replace(thinking, judge=network, weights=f"net {weights}")
     return AlphaBetaPlayer(game, thinking, name)
 
 
-def judged_by(path: str, game: Game, thinking: Thinking) -> Thinking:
-    """The same with a network as the judge."""
+def judge_in_file(path: str, game: Game) -> tuple[Judge | Outside, str]:
+    """A network as the judge, and the hash of its weights."""
     if not Path(path).is_file():
         has = ", ".join(game.open_rules.judges) or "none"
         raise PlayerError(f"judge={path}: there is no such file, and {game.name} has {has}")
@@ -268,7 +269,7 @@ def judged_by(path: str, game: Game, thinking: Thinking) -> Thinking:
     if not kind.guides_search:
         raise PlayerError(f"judge={path}: this network says nothing of positions")
     judge = STATIC.get(kind.name, batch_judge)(stripped(seen), network)
-    return replace(thinking, judge=judge, weights=f"net {network.sha256}")
+    return judge, network.sha256
 
 
 def limits_in(seconds: str, depth: str, nodes: str) -> Limits:

@@ -13,20 +13,24 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count, islice, takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...chance import streams
 from ...devices import lanes
 from ...game import Game
 from ...games import load
+from ...open_rules import Judge
 from ...options import whole_number
+from ...players.alphabeta import judge_in_file
 from ...search.alphabeta import PROVEN
 from ...search.deepening import stripped
+from ...search.judging import EVEN
 from ...search.labelling import Labeller, Labels, Schedule
 from ..folder import write_whole
 from ..seeds import checked_seed
@@ -48,9 +52,9 @@ class Generation:
     game: str
     options: dict[str, Any] = field(default_factory=dict)
     judge: str = ""
-    """Whose values the searches go by."""
+    """Whose values the searches go by: a judge of the game, or the file of an integer network."""
     points: int = 1
-    """How many of these values are one point of the game's evaluation."""
+    """How many values of the game's own judge are one point of its evaluation."""
     scale: float = 300.0
     """A position that is so many points up has a score of tanh 1."""
     schedule: Schedule = field(default_factory=Schedule)
@@ -115,8 +119,9 @@ class Source:
         self.game = stripped(load(generation.game, **generation.options))
         columns_of(self.game)
         self._idle: queue.SimpleQueue[Labeller] = queue.SimpleQueue()
+        judge, self.weights = judge_of(generation, self.game)
         for _ in range(self.threads):
-            self._idle.put(Labeller(self.game, generation.judge, generation.schedule))
+            self._idle.put(Labeller(self.game, judge, generation.schedule))
 
     def calls(self, first: int) -> Generator[Rows]:
         """What call number `first` and all after it give, without end."""
@@ -140,12 +145,11 @@ class Source:
         return self._rows(labels, first)
 
     def _rows(self, found: Labels, first: int) -> Rows:
-        labels, generation = found.labels, self.generation
-        raw = labels["score"].astype(np.float64)
-        raw = np.where(np.abs(raw) > PROVEN, raw, raw / generation.points)
+        labels = found.labels
+        raw = self._in_points(labels["score"].astype(np.float64))
         columns = {
             **columns_of(self.game).write(found.states),
-            "score": search_scores(raw, generation.scale),
+            "score": search_scores(raw, self.generation.scale),
             "game_id": first + found.games,
             "ply": labels["ply"],
             "label_depth": labels["depth"],
@@ -154,6 +158,25 @@ class Source:
         }
         kinds = types_of(self.game)
         return Rows(self.game, {name: columns[name].astype(kinds[name]) for name in kinds})
+
+    def _in_points(self, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Scores of searches in points of the game's evaluation; proven ones stay as they are."""
+        if self.weights:  # a network says tanh(points / scale)
+            open_scores = np.clip(scores / EVEN, -1 + 1 / EVEN, 1 - 1 / EVEN)
+            points = self.generation.scale * np.arctanh(open_scores)
+        else:
+            points = scores / self.generation.points
+        return np.where(np.abs(scores) > PROVEN, scores, points)
+
+
+def judge_of(generation: Generation, game: Game) -> tuple[str | Judge, str]:
+    """Whose values the searches go by; and the hash of its weights, if it is a network."""
+    if not generation.judge or generation.judge in game.open_rules.judges:
+        return generation.judge, ""
+    judge, weights = judge_in_file(generation.judge, game)
+    if not isinstance(judge, Judge):
+        raise DataError(f"judge={generation.judge}: only a network of integers can label positions")
+    return judge, weights
 
 
 def generate(
@@ -173,9 +196,10 @@ def generate(
     """
     whole_number("positions", positions, least=1)
     source, folder = Source(generation, seed, threads), DataFolder(path, format)
+    judge = f"network {source.weights}" if source.weights else generation.judge
     about = {
         "data": FORMAT,
-        "generation": asdict(generation),
+        "generation": asdict(replace(generation, judge=judge)),
         "version": source.game.version,
         "seed": seed,
         "format": format,
