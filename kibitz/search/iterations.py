@@ -146,6 +146,12 @@ def join(desk, leader, signal, busy, who):
     desk.alpha = leader.alpha
     desk.beta = leader.beta
     desk.round = signal
+    for seat in range(2):  # what the leader has learnt about actions helps to sort them
+        for action in range(desk.history.shape[1]):
+            desk.history[seat, action] = leader.history[seat, action]
+    for ply in range(desk.killers.shape[0]):
+        desk.killers[ply, 0] = leader.killers[ply, 0]
+        desk.killers[ply, 1] = leader.killers[ply, 1]
     begin_search(desk, who)
 
 
