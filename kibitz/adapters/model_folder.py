@@ -20,7 +20,6 @@ from ..game import DEFAULT_VIEW, Game
 from ..games import load, names
 from ..nets import About, Net, NetError, kind_of, load_net, write
 from ..nets.dual_view import DualViewNet
-from ..players.alphabeta import can_be_searched
 from ..train.cards import (
     CARD,
     LICENCE,
@@ -35,7 +34,7 @@ from ..train.cards import (
 )
 from ..train.folder import RunFolder
 from .banddper_files import save_json, save_pth
-from .exchange import changed_options, export_net, import_net
+from .exchange import changed_options, export_net, import_net, player_text
 
 WEIGHTS = "model.safetensors"
 FORMATS = {  # in the order in which a folder is read: those that learning can continue from first
@@ -166,18 +165,16 @@ def model_card(net: Net, game: Game, about: About, path: Path, files: Sequence[s
 
 def loading_lines(net: Net, game: Game, card: Mapping[str, object]) -> list[str]:
     """Python that loads the network and asks it for a move."""
-    players, kind = card.get("players"), kind_of(net)
-    text = next(iter(_texts([*players.values()] if isinstance(players, dict) else [])), "")
-    if not text:
-        judges = kind is not None and kind.guides_search and can_be_searched(game)
-        text = "alphabeta:judge={file}" if judges else "net:{file}"
+    players = card.get("players")
+    texts = _texts([*players.values()] if isinstance(players, dict) else [])
+    text = texts[0].replace("{file}", WEIGHTS) if texts else player_text(net, game, WEIGHTS)
     options = "".join(f", {name}={value!r}" for name, value in changed_options(game))
     return [
         "import kibitz",
         "from kibitz.nets import load_net",
         f'net, about = load_net("{WEIGHTS}")  # a module of torch',
         f"game = kibitz.load({json.dumps(game.name)}{options})",
-        f"player = kibitz.player({json.dumps(text.replace('{file}', WEIGHTS))}, game)",
+        f"player = kibitz.player({json.dumps(text)}, game)",
         "print(kibitz.table(game, seed=1).ask(player))",
     ]
 

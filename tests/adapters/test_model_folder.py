@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from commands import kibitz, run
 from escampe_lines import lively
 
 from kibitz.adapters import model_folder
+from kibitz.adapters.exchange import player_text
 from kibitz.adapters.model_folder import read_folder, write_folder
 from kibitz.games import load
 from kibitz.nets import NetError, load_net, save_net
 from kibitz.nets.accumulator import AccumulatorConfig, AccumulatorNet
-from kibitz.nets.dual_view import DualViewConfig
+from kibitz.nets.dual_view import DualViewConfig, DualViewNet
+from kibitz.players import player
 from kibitz.players.champions import CHAMPIONS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -230,8 +233,28 @@ def test_the_commands_export_a_folder_and_import_it_again(checkpoint, tmp_path):
     folder, again = tmp_path / "model", tmp_path / "again.safetensors"
     run("export", str(checkpoint), "--folder", str(folder))
     shown = run("import", str(folder), str(again))
-    assert "Play it: kibitz play escampe --against" in shown
+    assert f"Play it: kibitz play escampe --against alphabeta:judge={again}\n" in shown
     assert again.read_bytes() == checkpoint.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("net", "view", "who"),
+    [
+        (DualViewNet(SMALL), "default", "alphabeta:judge="),
+        (DualViewNet(replace(SMALL, policy=True)), "default", "net:"),
+        (AccumulatorNet(AccumulatorConfig()), "pieces", "alphabeta:judge="),
+    ],
+)
+def test_a_network_that_prefers_no_action_plays_as_the_judge_of_a_search(net, view, who, tmp_path):
+    game = load("escampe").through(view)
+    assert player_text(net, game, "net.safetensors") == f"{who}net.safetensors"
+    save_net(file := tmp_path / "net.safetensors", net, {"game": game.describe()})
+    assert player(player_text(net, load("escampe"), file), load("escampe")).name.startswith(who[:3])
+
+
+def test_a_network_of_a_game_with_secrets_plays_itself():
+    net, _ = load_net(CHAMPIONS / "beasty_bar.safetensors")
+    assert player_text(net, load("beasty_bar"), "x") == "net:x"
 
 
 @pytest.mark.parametrize(
