@@ -202,6 +202,7 @@ BAD = {
     "pieces on one cell": ({"black_unicorn": 6}, "two pieces stand on one cell"),
     "band 4": ({"required_band": 4}, "required_band is not 0, 1, 2 or 3"),
     "a score above 1": ({"score": 1.001}, "score is not a number from -1 to 1"),
+    "a score below -1": ({"score": -1.001}, "score is not a number from -1 to 1"),
     "a score of NaN": ({"score": float("nan")}, "score is nan, not a finite number"),
     "an endless score": ({"score": float("inf")}, "score is inf, not a finite number"),
     "a score in words": ({"score": "good"}, "score is 'good', not a finite number"),
