@@ -73,6 +73,17 @@ def test_a_data_set_that_becomes_longer_has_the_card_of_a_long_one(data):
     assert "# escampe: labelled positions\n\n600 positions in" in (data / "README.md").read_text()
 
 
+def test_a_data_set_that_is_not_complete_has_no_card(data, monkeypatch):
+    def killed(path, rows):
+        raise KeyboardInterrupt
+
+    about = json.loads((data / "data.json").read_text())
+    monkeypatch.setattr(generating, "write_rows", killed)
+    with pytest.raises(KeyboardInterrupt):
+        generate(SHALLOW, data, 600, seed=5, format=about["format"], resume=True)
+    assert not (data / "README.md").exists()
+
+
 @pytest.mark.parametrize(
     ("positions", "size"),
     [(1, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (99_999, "10K<n<100K"), (10**6, "1M<n<10M")],
