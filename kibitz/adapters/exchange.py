@@ -26,8 +26,9 @@ from ..bidding.bilinear import NetCompBilin, ValueNet
 from ..bidding.onnx_file import load_onnx, save_onnx
 from ..game import Game, OptionError
 from ..games import load
-from ..nets import NetError, load_net, save_net
+from ..nets import Net, NetError, load_net, save_net
 from ..nets.dual_view import DualViewNet, view_of
+from ..players.alphabeta import can_be_searched
 from .banddper_files import FILE_KINDS, file_kind, load_banddper
 
 NAME = "liars_dice"
@@ -70,6 +71,12 @@ def changed_options(game: Game) -> list[tuple[str, object]]:
     defaults = type(game.options)()
     values = {field.name: getattr(game.options, field.name) for field in fields(defaults)}
     return [(name, value) for name, value in values.items() if value != getattr(defaults, name)]
+
+
+def player_text(net: Net, game: Game, file: str | Path) -> str:
+    """How a network in a file plays: without a preferred action, it is the judge of a search."""
+    judges = net.values_only and can_be_searched(game)
+    return f"alphabeta:judge={file}" if judges else f"net:{file}"
 
 
 def _import_banddper(path: str | Path, out: str | Path, options: Mapping[str, object]) -> Game:

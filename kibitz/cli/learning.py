@@ -159,8 +159,9 @@ def import_(
     option: OptionTexts = None,
 ) -> None:
     """Import a network of another program; -o dice=4,5 or 5,4 if a file does not say which."""
-    from ..adapters.exchange import changed_options, import_net
+    from ..adapters.exchange import changed_options, import_net, player_text
     from ..adapters.model_folder import read_folder
+    from ..nets import load_net
 
     if file.is_dir() and option:
         raise typer.BadParameter("--option is for a file; a model folder says what it is for")
@@ -169,7 +170,8 @@ def import_(
         read_folder(file, out_file) if folder else import_net(file, out_file, **options_of(option))
     )
     options = "".join(f" -o {name}={option_text(value)}" for name, value in changed_options(game))
-    say(f"Play it: kibitz play {game.name} --against net:{out_file}{options}")
+    text = player_text(load_net(out_file)[0], game, out_file)
+    say(f"Play it: kibitz play {game.name} --against {text}{options}")
 
 
 @app.command(
