@@ -193,7 +193,7 @@ class AlphaBeta:
         null_move: bool = False,
     ) -> None:
         check_open(game)
-        self.game = stripped(game)
+        self.whole, self.game = game, stripped(game)
         self.outside = judge if callable(judge) and not isinstance(judge, Judge) else None
         self.judge = NOBODY if self.outside else judge_named(self.game, judge)  # type: ignore[arg-type]
         self.token = judge_token(self.game, self.judge)
@@ -246,6 +246,8 @@ class AlphaBeta:
 
     def _begin(self, s: State) -> list[int]:
         """Put a position on all desks. Returns its legal actions."""
+        if s.dtype not in (self.whole.state, self.game.state):
+            raise GameError(f"{self.game.name}: this position is of a game with other options")
         bare, twice, plies_left = without_history(self.game, s)
         if self.game.turn(bare) in (CHANCE, OVER):
             raise GameError(

@@ -61,6 +61,8 @@ class Schedule:
                 raise GameError(f"{name}={getattr(self, name)}: it is a share, from 0 to 1")
         if self.labelled == 0.0 or not 0 <= self.first_ply < self.stops[0]:
             raise GameError("no position would be labelled: label more of them, and earlier")
+        if not 1 <= self.move_depth <= DEEPEST:
+            raise GameError(f"move_depth={self.move_depth}: it is from 1 to {DEEPEST} plies")
         bounds = {"depths": DEEPEST, "stops": LONGEST}
         for name, most in bounds.items():
             low, high = getattr(self, name)

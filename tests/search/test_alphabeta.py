@@ -21,16 +21,15 @@ NOT_EXACT = ("reductions", "extensions", "table")  # what may change the score a
 
 @pytest.fixture(scope="module")
 def escampe():
-    return games.load("escampe", preset="rules", placing="drawn")
+    return games.load("escampe", preset="rules")
 
 
-def positions_of(game, count, seed=3, plies=8):
-    """Positions of random play, at several distances from the start."""
-    batch = Batch(game, 2 * count, seed=seed)
-    batch.settle()
+def positions_of(game, count, seed=3, plies=20):
+    """Positions of random play, a few plies after the pieces were placed."""
+    batch = Batch(game, 3 * count, seed=seed)
     batch.wander(plies)
-    batch.settle()
-    return batch.states[batch.turns() >= 0][:count].copy()
+    placed = batch.states["placed"] == 12  # games that had ended begin anew
+    return batch.states[(batch.turns() >= 0) & placed][:count].copy()
 
 
 @rule
@@ -269,6 +268,12 @@ def test_unknown_judges_and_features_are_refused(escampe):
         AlphaBeta(escampe, "quadratic")
     with pytest.raises(GameError, match="no feature 'luck'"):
         AlphaBeta(escampe, without=["luck"])
+
+
+def test_a_position_of_a_game_with_other_options_is_refused(escampe):
+    other = games.load("escampe", preset="rules", placing="drawn")
+    with pytest.raises(GameError, match="a game with other options"):
+        AlphaBeta(escampe).search(other.fresh(), Limits(depth=1))
 
 
 def test_null_moves_find_forced_wins_all_the_same(escampe):
