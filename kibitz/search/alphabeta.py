@@ -33,7 +33,8 @@ TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOV
 JUDGED_OUTSIDE = 1 << 9  # a network judges leaves, in batches
 TOGETHER = 1 << 10  # several desks search one position
 SKIP_FROM = 3  # plies left, from which handing the move over is tried, so many plies less deep
-ROUND, SIGNALS = 16, 32  # where the round is among the signals, and how many there are
+ROUND, DONE, SIGNALS = 16, 17, 32  # where they are among the signals, and how many there are
+HELPERS = 64  # desks of a search are numbered below it
 DEFERRED = -1  # the rank of an action that another desk was busy with
 DEFERRED_FROM = 3  # plies left: shallower searches are not worth the trouble
 
@@ -136,8 +137,9 @@ class Shared(NamedTuple):
     """What desks are busy with: keys of positions with actions. Others try something else first,
     as in T. Kerrigan's simplified ABDADA. [slots]"""
     signals: NDArray[np.int64]
-    """At ROUND, the window that is searched: a desk stops as soon as it is not its own. The rest
-    keeps others away from the cache line that all threads read at every node."""
+    """At ROUND, the number of the window that is searched; a desk stops as soon as it is not its
+    own. At DONE, a round times HELPERS, plus the helper that has finished it. The rest keeps others
+    away from the cache line that all threads read at every node."""
 
 
 room_for_scores = room(np.float32, lambda game: game.seats)
@@ -149,8 +151,7 @@ def advance(desk, shared, who):
     if desk.status == IDLE:
         return
     desk.status = RUNNING
-    signals = shared.signals
-    while desk.status == RUNNING and desk.nodes < desk.budget and signals[ROUND] == desk.round:
+    while desk.status == RUNNING and desk.nodes < desk.budget and is_open(desk, shared.signals):
         stage = desk.frames[desk.ply].stage
         if stage == ENTER:
             value = enter(desk, shared, who)
@@ -160,6 +161,12 @@ def advance(desk, shared, who):
             value = go_on(desk, shared)
         if value != ENDLESS:
             leave(desk, shared.busy, value)
+
+
+@rule
+def is_open(desk, signals):
+    """Whether a desk's window is still searched, and nobody has finished it."""
+    return signals[ROUND] == desk.round and signals[DONE] < desk.round * HELPERS
 
 
 @rule

@@ -24,6 +24,7 @@ from ..open_rules import Judge
 from . import alphabeta
 from .alphabeta import (
     ENDLESS,
+    HELPERS,
     IDLE,
     JUDGED_OUTSIDE,
     MOST_TWICE,
@@ -40,7 +41,7 @@ from .alphabeta import (
     answer_all,
     desk_type,
 )
-from .iterations import ASPIRATION, HELPERS, deepen_all, open_all
+from .iterations import ASPIRATION, TOGETHER_FROM, deepen_all, open_all
 from .judging import EVEN, NOBODY, judge_token
 
 FEATURES = {  # of a search, each of which can be switched off
@@ -59,7 +60,6 @@ SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
 BUSY_SLOTS = 1 << 12
 MOST_EPOCHS = 255
-TOGETHER_FROM = 6  # plies: waking other threads takes longer than a shallower search
 SLICE = 8192  # nodes between two looks at the clock
 LONG_SLICE = 1 << 20  # and where there is no clock, but somebody may want to stop it
 TWICE = 2

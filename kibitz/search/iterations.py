@@ -1,22 +1,22 @@
 """Iterative deepening, compiled: window after window, on one desk or on several together.
 
 The first desk leads: it decides which window is searched next, and keeps what was found. Other
-desks help it with the same window and the same table. They all look at one number, the round:
+desks help it with the same window and the same table. They all look at two numbers:
 
-    round > 0   the window that the leader searches; a desk that is in another one joins it
-    round = 0   the leader has gone: everybody leaves, to continue later
-    round < 0   a helper has finished its window before the leader has
+    ROUND   written by the leader: the window that it searches; a desk that is in another one joins
+            it. 0: the leader has gone, and everybody leaves, to continue later
+    DONE    written by helpers: the round that one of them has finished before the leader has
 
 So threads are woken once for a search of many windows, which pays even where it lasts milliseconds.
 """
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..compiled import kernel, rule
 from .alphabeta import (
+    DONE,
     ENDLESS,
+    HELPERS,
     IDLE,
     PROVEN,
     ROUND,
@@ -25,11 +25,12 @@ from .alphabeta import (
     begin_search,
     busy_slot,
     is_busy,
+    is_open,
 )
 
 WINDOW = 250  # half the width of the first window around the expected score
+TOGETHER_FROM = 5  # plies: helpers of shallower searches would mostly do what is done already
 ASPIRATION = 1 << 11  # the feature: windows that are narrow at first
-HELPERS = 64  # helpers are numbered below it
 
 
 @kernel
@@ -44,30 +45,22 @@ def deepen_all(first, end, step, desks, shared, who):
 
 @rule
 def lead(desks, shared, who):
-    desk = desks[0]
+    desk, signals = desks[0], shared.signals
     searching = True
     while searching:
         advance(desk, shared, who)
-        finished = finisher(desks, shared.signals[ROUND])
-        if finished >= 0:
-            searching = settle(desk, desks[finished], shared, who)
-        else:  # a helper has finished an earlier round, or it is time to go
-            searching = shared.signals[ROUND] != desk.round
-        shared.signals[ROUND] = desk.round if searching else 0
+        finished = finisher(desks, signals[DONE])
+        searching = finished >= 0 and settle(desk, desks[finished], shared, who)
+        signals[ROUND] = desk.round if searching else 0
 
 
 @rule
-def finisher(desks, signal):
+def finisher(desks, done):
     """Which desk has finished the leader's window; -1 if none has."""
     desk = desks[0]
     if desk.status == IDLE:
         return 0
-    helper = np.int64(-signal) % HELPERS
-    if signal >= 0 or np.int64(-signal) // HELPERS != desk.round:
-        return -1
-    other = desks[helper]
-    same = other.depth == desk.depth and other.alpha == desk.alpha and other.beta == desk.beta
-    return helper if same else -1
+    return done - desk.round * HELPERS if done >= desk.round * HELPERS else -1
 
 
 @rule
@@ -122,36 +115,29 @@ def open_all(first, end, step, desks, who):
 
 @rule
 def help_leader(desks, number, shared, who):
-    desk = desks[number]
-    while True:
-        signal = shared.signals[ROUND]
-        if signal == 0 or desk.nodes >= desk.budget:
-            return
-        if signal > 0 and signal != desk.round:
-            join(desk, desks[0], signal, shared.busy, who)
-        if signal > 0 and desk.status != IDLE:
+    desk, signals = desks[number], shared.signals
+    now = signals[ROUND]
+    while now != 0 and desk.nodes < desk.budget:
+        if now != desk.round and desks[0].depth >= TOGETHER_FROM:
+            join(desk, desks[0], now, shared.busy, who)
+        if now == desk.round and desk.status != IDLE:
             advance(desk, shared, who)
             if desk.status == WAITING:
                 return
-            if desk.status == IDLE and shared.signals[ROUND] == desk.round:
-                shared.signals[ROUND] = -(desk.round * HELPERS + number)
-        desk.pauses += 1  # written, so that the signal is read again
+            if desk.status == IDLE and is_open(desk, signals):
+                signals[DONE] = desk.round * HELPERS + number
+        desk.pauses += 1  # written, so that the signals are read again
+        now = signals[ROUND]
 
 
 @rule
-def join(desk, leader, signal, busy, who):
+def join(desk, leader, now, busy, who):
     """Leave a window that nobody needs any more, for the leader's."""
     give_up(desk, busy)
     desk.depth = leader.depth
     desk.alpha = leader.alpha
     desk.beta = leader.beta
-    desk.round = signal
-    for seat in range(2):  # what the leader has learnt about actions helps to sort them
-        for action in range(desk.history.shape[1]):
-            desk.history[seat, action] = leader.history[seat, action]
-    for ply in range(desk.killers.shape[0]):
-        desk.killers[ply, 0] = leader.killers[ply, 0]
-        desk.killers[ply, 1] = leader.killers[ply, 1]
+    desk.round = now
     begin_search(desk, who)
 
 
@@ -160,6 +146,7 @@ def give_up(desk, busy):
     """Let others know that a desk is no longer busy with what is on its stack."""
     if desk.status == IDLE:
         return
+    desk.waiting = 0  # what it has asked a network is not answered
     for ply in range(desk.ply):
         f = desk.frames[ply]
         action = desk.lists[ply, max(f.index, 1) - 1]

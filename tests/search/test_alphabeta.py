@@ -288,3 +288,13 @@ def test_null_moves_save_nodes_where_they_are_allowed(escampe, expected):
         for on in (False, True)
     ]
     assert nodes[0] != nodes[1]  # it does something; whether it helps is for the bench to say
+
+
+def test_several_threads_end_every_search(escampe, expected):
+    """Helpers finish windows at any moment, also when the leader is about to go."""
+    states, _, _ = expected
+    thinker = AlphaBeta(escampe, threads=2)
+    for s in states[:200]:
+        found = thinker.search(s, Limits(depth=7))
+        assert found.depth == 7 or found.mate_in is not None
+        assert found.best.action in escampe.legal(s)
