@@ -75,10 +75,10 @@ class Learner:
         views = self.views(positions)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             logits, values, margins = self.net.heads(views)
-        assert margins is not None, "the network has no margin head"
         losses = self.losses(positions, logits.float(), values.float(), margins)
         total = losses["policy"] + losses["value"]
-        total = total + self.learning.margin_weight * losses["margin"]
+        if "margin" in losses:
+            total = total + self.learning.margin_weight * losses["margin"]
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
@@ -97,20 +97,22 @@ class Learner:
         return views
 
     def losses(
-        self, positions: Positions, logits: Tensor, values: Tensor, margins: Tensor
+        self, positions: Positions, logits: Tensor, values: Tensor, margins: Tensor | None
     ) -> dict[str, Tensor]:
-        """The losses of policy, value and margin, from the network's answers."""
+        """The losses of policy, value and, if the network has one, margin."""
         actions = self._put(positions.actions.astype(np.int64))
         legal = actions >= 0
         logits = logits.gather(1, actions.clamp(min=0)).masked_fill(~legal, -1e9)
         policy, share = self._put(positions.policy), self.learning.search_share
         value = self._put((1 - share) * positions.score + share * positions.value)
-        margin = self._put(positions.margin)
-        return {
+        losses = {
             "policy": -(policy * functional.log_softmax(logits, 1)).sum(1).mean(),
             "value": functional.mse_loss(values[:, 0], value),
-            "margin": functional.mse_loss(margins.float().reshape(-1), margin),
         }
+        if margins is not None:
+            margin = self._put(positions.margin)
+            losses["margin"] = functional.mse_loss(margins.float().reshape(-1), margin)
+        return losses
 
     def _put(self, array: NDArray[np.float32] | NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
