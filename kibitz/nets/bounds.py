@@ -53,6 +53,15 @@ def check_share(config: object, *fields: str) -> None:
             raise field_error(config, field, "a number from 0 to less than 1")
 
 
+def check_positive(config: object, *fields: str) -> None:
+    """Numbers above 0, and finite."""
+    for field in fields:
+        value = getattr(config, field)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not 0 < value < math.inf:
+            raise field_error(config, field, "a finite number above 0")
+
+
 def check_flags(config: object, *fields: str) -> None:
     """True or false."""
     for field in fields:

@@ -23,7 +23,8 @@ from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .dual_view import DualViewConfig, DualViewNet, encoding_of
 from .evaluate import NetEvaluator
 from .net import Net
-from .zones import ZoneConfig, ZoneNet
+from .residual import ResidualConfig, ResidualNet, suited_width
+from .zones import ZoneConfig, ZoneNet, zones_of
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
 Whole = NDArray[np.integer]
@@ -88,6 +89,17 @@ def _encoded(game: Game) -> dict[str, int | str]:
     return sizes(game) | {"encoding": encoding_of(game.viewed)}
 
 
+def _fitted_zones(game: Game) -> dict[str, Any]:
+    fields = {name: game.view[name].shape for name in game.view.names or ()}
+    return zones_of(fields) | {"actions": game.num_actions, "seats": game.seats}
+
+
+def _fitted_residual(game: Game) -> dict[str, Any]:
+    largest = max(map(abs, game.score_range))
+    scores = {"largest_score": float(largest), "zero_sum": game.zero_sum}
+    return sizes(game) | scores | {"width": suited_width(game.view_size)}
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of network."""
@@ -103,6 +115,9 @@ class Kind:
     any_shape: bool = False
     """Whether one network plays tables of several shapes."""
     sizes: Callable[[Game], dict[str, int | str]] = sizes
+    """What fields of its configuration must be for a game, if they are there."""
+    fitted: Callable[[Game], dict[str, Any]] = lambda game: {}
+    """Fields of a configuration for a game, unless a recipe says otherwise."""
     judge: Callable[..., Judge] = PolicyJudge
     """Called with a game, a network and a device. Its keywords are options of a player's text."""
     guides_search: bool = True
@@ -110,7 +125,8 @@ class Kind:
 
 
 KINDS = (
-    Kind("zones", ZoneConfig, ZoneNet),
+    Kind("residual", ResidualConfig, ResidualNet, fitted=_fitted_residual),
+    Kind("zones", ZoneConfig, ZoneNet, fitted=_fitted_zones),
     Kind("card_set", CardSetConfig, CardSetNet),
     Kind("design_v2", DesignV2Config, DesignV2Net),
     Kind("accumulator", AccumulatorConfig, AccumulatorNet),

@@ -13,6 +13,7 @@ empty: no card attends to it and no mean counts it, so the rest of such a row do
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -123,6 +124,26 @@ class ZoneConfig:
     def view_size(self) -> int:
         """Numbers of a view."""
         return sum(self.sizes)
+
+
+def zones_of(fields: Mapping[str, tuple[int, ...]]) -> dict[str, object]:
+    """The fields of a `ZoneConfig` for a view with these parts, by their names and shapes.
+
+    Empty if they are not rows of open cards, rows of face-down cards, and scalars.
+    """
+    *cards, last = fields.items()
+    if len(last[1]) != 1 or len(cards) < 2 or any(len(shape) != 2 for _, shape in cards):
+        return {}
+    *zones, (_, (opponents, columns)) = cards
+    species = {shape[1] - AHEAD - BEHIND for _, shape in zones}
+    if len(species) > 1 or columns != FACE_DOWN:
+        return {}
+    return {
+        "zones": tuple((name, shape[0]) for name, shape in zones),
+        "opponents": opponents,
+        "scalars": last[1][0],
+        "species": species.pop(),
+    }
 
 
 def _is_zone(zone: object) -> bool:

@@ -97,9 +97,9 @@ class Training:
         return f"net:{file}" + ("" if self.mode == "argmax" else f",mode={self.mode}")
 
     def network(self, game: Game, seed: int) -> Net:
-        """The network, untrained."""
+        """The network, untrained and as large as the game needs it."""
         kind = all_kinds()[self.net]
-        net: Net = kind.net(kind.config(**self.config), seed)
+        net: Net = kind.net(kind.config(**{**kind.fitted(game), **self.config}), seed)
         return net
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> Method:

@@ -22,6 +22,7 @@ from kibitz.bidding.bilinear import CompBilinConfig, HandPolicyConfig, ValueConf
 from kibitz.nets import NetError, load_net, save_net
 from kibitz.nets.bounds import ConfigError
 from kibitz.nets.card_set import CardSetConfig, CardSetNet, DesignV2Config
+from kibitz.nets.residual import ResidualConfig
 from kibitz.nets.zones import ZoneConfig, ZoneNet
 
 SMALL = ZoneConfig(width=16, attention_heads=2, embedding=8, zone_positions=False)
@@ -153,6 +154,13 @@ def test_a_foreign_or_damaged_file_is_refused_in_a_sentence(saved, contents, mes
         lambda: ZoneConfig(seats=1000),
         lambda: ZoneConfig(zones=(("hand", 10**9),), ordered=(), piles=()),
         lambda: ZoneConfig(opponents=-1),
+        lambda: ResidualConfig(view_size=0, actions=2),
+        lambda: ResidualConfig(view_size=2, actions=10**9),
+        lambda: ResidualConfig(view_size=2, actions=2, seats=0),
+        lambda: ResidualConfig(view_size=2, actions=2, blocks=65),
+        lambda: ResidualConfig(view_size=2, actions=2, largest_score=math.inf),
+        lambda: ResidualConfig(view_size=2, actions=2, largest_score=True),
+        lambda: ResidualConfig(view_size=2, actions=2, zero_sum=1),
     ],
 )
 def test_every_configuration_refuses_what_it_cannot_build(wrong):
