@@ -230,11 +230,25 @@ def _check_mover(trial: Trial, seat: int, mover: int) -> None:
         if not changed[moves]:
             redealt = (trial.redealt(s, seat, rng) for _ in range(REDEALS))
             changed[moves] = any(trial.known(t, mover) != trial.known(s, mover) for t in redealt)
-    if changed[False] and not changed[True] and last is not None:
+    if changed[False] and not changed[True] and last is not None and _kept(trial, seat, mover):
         raise Broken(
             f"{trial.at(last)}: seat {mover} is to move, and `redeal` for seat {seat} changes "
             f"nothing that it knows; where others are to move, it does"
         )
+
+
+def _kept(trial: Trial, seat: int, mover: int) -> bool:
+    """Whether what is re-dealt where others are to move varies, but stays, where `mover` moves.
+
+    A secret bid that its seat has not made yet varies in no position where that seat is to move.
+    """
+    rng, changed = trial.rng(6), np.zeros((2, trial.game.state.itemsize), bool)
+    states = trial.thinned(trial.decisions, MOVERS)
+    for s, _ in itertools.product(states, range(REDEALS)):
+        moves = int(trial.turn(s) == mover)
+        changed[moves] |= _bytes([s])[0] != _bytes([trial.redealt(s, seat, rng)])[0]
+    here = _bytes([s for s in states if trial.turn(s) == mover])
+    return bool((changed[0] & ~changed[1] & (here != here[:1]).any(0)).any())
 
 
 def _hidden_from(trial: Trial, seat: int) -> tuple[State, int, int] | None:
@@ -299,7 +313,17 @@ def _deals_in_step(trial: Trial, seed: int) -> Iterator[Batch]:
         }
         if (actions != actions[0]).any() or (counts != counts[0]).any() or len(labels) > 1:
             return
-        deals.play(np.full(deals.size, dice.choice(legal)), check=False)
+        chosen = dice.choice(legal)
+        if _is_secret(trial, deals.states[0], int(chosen)):
+            return  # whoever cannot see it has to take the others for as likely
+        deals.play(np.full(deals.size, chosen), check=False)
+
+
+def _is_secret(trial: Trial, s: State, action: int) -> bool:
+    """Whether a seat cannot tell this action from another legal one."""
+    others = [trial.after(s, other) for other in trial.legal(s) if other != action]
+    t, seats = trial.after(s, action), range(trial.game.seats)
+    return any(trial.known(t, k) == trial.known(u, k) for k in seats for u in others)
 
 
 def _redealt_batch(deals: Batch, seat: int, seed: int) -> Any:
