@@ -1,8 +1,8 @@
 """Networks from and to files of other programs, with the game they were trained for.
 
 Value networks of Liar's Dice can be imported and exported as ONNX files, and networks with two
-perspectives (BandDPER) as all files of `banddper_files`; networks with a policy can only be
-exported to ONNX, which needs the extra `onnx`.
+perspectives (BandDPER) as all files of `banddper_files`. Networks with a policy are exported to
+ONNX, which needs the extra `onnx`, and what kibitz has exported it imports again.
 
 >>> import tempfile
 >>> from kibitz.nets import load_net
@@ -24,10 +24,11 @@ from pathlib import Path
 from ..bidding.beliefs import BeliefNet
 from ..bidding.bilinear import NetCompBilin, ValueNet
 from ..bidding.onnx_file import load_onnx, save_onnx
-from ..game import Game, OptionError
-from ..games import load
-from ..nets import NetError, load_net, save_net
+from ..game import DEFAULT_VIEW, Game, OptionError
+from ..games import load, names
+from ..nets import About, NetError, load_net, save_net
 from ..nets.dual_view import DualViewNet, view_of
+from ..nets.exported import is_exported, load_exported
 from .banddper_files import FILE_KINDS, file_kind, load_banddper
 
 NAME = "liars_dice"
@@ -37,12 +38,16 @@ Fields = Sequence[tuple[str, Sequence[int]]]
 """A view as `Game.describe` has it: the names of its fields, with their shapes."""
 
 
-def import_net(path: str | Path, out: str | Path, **options: object) -> Game:
+def import_net(path: str | Path, out: str | Path, **options: object) -> Game | None:
     """Read a file, write its network as a checkpoint, and return the game that it plays.
+
+    None if the rules of that game are outside the package.
 
     options: of the game, if the file does not name them. A network with 4 and 5 dice does not show
     which seat opens; everything else follows from its shapes, for dice of six sides.
     """
+    if is_exported(path):
+        return _import_exported(path, out, options)
     if is_banddper(path):
         return _import_banddper(path, out, options)
     net, facts = load_onnx(path)
@@ -70,6 +75,34 @@ def changed_options(game: Game) -> list[tuple[str, object]]:
     defaults = type(game.options)()
     values = {field.name: getattr(game.options, field.name) for field in fields(defaults)}
     return [(name, value) for name, value in values.items() if value != getattr(defaults, name)]
+
+
+def _import_exported(
+    path: str | Path, out: str | Path, options: Mapping[str, object]
+) -> Game | None:
+    """A file of `onnx.export`, which says for which game and options it is."""
+    if options:
+        raise NetError(f"{path} says for which options it was trained; leave --option out")
+    net, about = load_exported(path)
+    described = about.get("game")
+    outside = isinstance(described, dict) and described.get("name") not in names()
+    game = None if outside else game_of(path, about)
+    save_net(out, net, {**about, "source": Path(path).name})
+    return game
+
+
+def game_of(path: str | Path, about: About) -> Game:
+    """The game of the package that a network plays."""
+    theirs = about.get("game")
+    if not isinstance(theirs, dict) or not isinstance(theirs.get("options"), dict):
+        raise NetError(f"{path} does not say for which game it was trained")
+    if theirs.get("name") not in names():
+        raise NetError(f"{path} is a network of {theirs.get('name')!r}, a game of somebody's own")
+    options = {
+        key: tuple(value) if isinstance(value, list) else value
+        for key, value in theirs["options"].items()
+    }
+    return load(theirs["name"], **options).through(theirs.get("viewed", DEFAULT_VIEW))
 
 
 def _import_banddper(path: str | Path, out: str | Path, options: Mapping[str, object]) -> Game:
@@ -108,7 +141,7 @@ def export_net(path: str | Path, out: str | Path, *, batched: bool = False) -> N
     batched: whether a value network takes any number of rows, as networks with a policy always do.
     """
     net, about = load_net(path)
-    if isinstance(net, DualViewNet):
+    if isinstance(net, DualViewNet) and not net.config.policy:
         file_kind(out).save(out, net)
     elif isinstance(net, NetCompBilin):
         game = about.get("game")

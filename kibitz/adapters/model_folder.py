@@ -17,14 +17,13 @@ from pathlib import Path
 from torch import nn
 
 from .. import __version__
-from ..game import DEFAULT_VIEW, Game
-from ..games import load, names
+from ..game import Game
 from ..nets import About, Net, NetError, kind_of, load_net, write
 from ..nets.dual_view import DualViewNet
 from ..players.alphabeta import can_be_searched
 from ..train.folder import RunFolder
 from .banddper_files import save_json, save_pth
-from .exchange import changed_options, export_net, import_net
+from .exchange import changed_options, export_net, game_of, import_net
 
 CARD = "README.md"
 WEIGHTS = "model.safetensors"
@@ -97,8 +96,11 @@ def _write_other_formats(folder: Path, net: Net) -> list[str]:
     return []
 
 
-def read_folder(folder: str | Path, out: str | Path) -> Game:
-    """Write the network of a model folder as a checkpoint, and return the game that it plays."""
+def read_folder(folder: str | Path, out: str | Path) -> Game | None:
+    """Write the network of a model folder as a checkpoint, and return the game that it plays.
+
+    None if the rules of that game are outside the package.
+    """
     folder = Path(folder)
     file = next((folder / name for name in FORMATS if (folder / name).is_file()), None)
     if file is None:
@@ -109,20 +111,6 @@ def read_folder(folder: str | Path, out: str | Path) -> Game:
     game = game_of(file, about)
     write(out, file.read_bytes())
     return game
-
-
-def game_of(path: Path, about: About) -> Game:
-    """The game of the package that a network plays."""
-    theirs = about.get("game")
-    if not isinstance(theirs, dict) or not isinstance(theirs.get("options"), dict):
-        raise NetError(f"{path} does not say for which game it was trained")
-    if theirs.get("name") not in names():
-        raise NetError(f"{path} is a network of {theirs.get('name')!r}, a game of somebody's own")
-    options = {
-        key: tuple(value) if isinstance(value, list) else value
-        for key, value in theirs["options"].items()
-    }
-    return load(theirs["name"], **options).through(theirs.get("viewed", DEFAULT_VIEW))
 
 
 # The card of a network ----------------------------------------------------------------------------

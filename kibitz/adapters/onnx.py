@@ -25,7 +25,8 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from ..nets import NetError, write
+from ..nets import NetError, contents_of, write
+from ..nets.exported import beside_the_graph
 
 try:
     import onnx
@@ -43,12 +44,17 @@ def export(path: str | Path, net: nn.Module, about: Mapping[str, object]) -> Non
     """Write a network of `kibitz.nets` as an ONNX model of float32 for batches of any size.
 
     The model has one input, `views` [batch, view_size], and the outputs `logits` and `values`.
-    `about` (anything that JSON can hold) is stored in it.
+    `about` (anything that JSON can hold) is stored in it, and all that `load_exported` needs to
+    read the network again.
     """
     config: Any = net.config
     twin = copy.deepcopy(net).cpu().float().eval()
     model = onnx.load_from_string(traced(twin, torch.zeros(2, config.view_size)))
-    onnx.helper.set_model_props(model, {"about": json.dumps(about)})
+    metadata, weights = contents_of(path, twin, about)
+    in_graph = {tensor.name for tensor in model.graph.initializer}
+    if more := beside_the_graph(weights, in_graph):
+        metadata["weights"] = more
+    onnx.helper.set_model_props(model, metadata)
     onnx.checker.check_model(model, full_check=True)
     write(path, model.SerializeToString())
 
@@ -67,6 +73,7 @@ def traced(net: nn.Module, views: torch.Tensor) -> bytes:
             dynamic_axes={name: {0: "batch"} for name in (INPUT, *OUTPUTS)},
             opset_version=OPSET,
             dynamo=False,
+            do_constant_folding=False,  # it would rename weights; runtimes fold by themselves
         )
         return file.read_bytes()
 

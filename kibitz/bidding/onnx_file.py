@@ -18,7 +18,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -27,6 +27,20 @@ from torch import nn
 
 from ..nets import NetError, write
 from ..nets.bounds import ConfigError
+from ..nets.protobuf import (
+    BYTES,
+    VARINT,
+    Fields,
+    Malformed,
+    byte_fields,
+    fields,
+    message,
+    messages,
+    number,
+    numbers,
+    text,
+    texts,
+)
 from .bilinear import CompBilinConfig, NetCompBilin
 
 IR_VERSION, OPSET = 7, 9  # as in the published networks
@@ -34,120 +48,12 @@ OLDEST_OPSET, NEWEST_OPSET = 7, 28  # between these no operator used here has ch
 FLOAT = 1  # the number of float32 among the types of elements
 MOST_BYTES = 1 << 26  # of a file: a hundred times the published networks
 MOST_SHOWN = 300  # characters of an error message
-MOST_FIELDS = 256  # of a message, so that empty ones cannot fill the memory; kibitz writes 40
-NOT_ONNX = "it is not an ONNX file"
-INCOMPLETE = "it is not a complete ONNX file"
 
 Floats = NDArray[np.float32]
-Fields = dict[int, list[int | memoryview]]
-"""The fields of a message by number, in order."""
 Layer = tuple[Floats, Floats]
 """Weight [in, out] and bias [out]."""
 About = dict[str, Any]
 """What a file says about its game, as `Game.describe` does; it may lack entries."""
-
-
-Value = TypeVar("Value", int, memoryview)
-
-
-class Malformed(NetError):
-    """What is wrong with a file; the caller adds its path."""
-
-
-# Protobuf -----------------------------------------------------------------------------------------
-
-VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5  # kinds of fields
-
-
-def fields(message: memoryview) -> Fields:
-    """The fields of a message. Messages inside stay bytes."""
-    found: Fields = {}
-    at = 0
-    for _ in range(MOST_FIELDS):
-        if at == len(message):
-            return found
-        tag, at = varint(message, at)
-        number, kind = tag >> 3, tag & 7
-        value: int | memoryview
-        if kind == VARINT:
-            value, at = varint(message, at)
-        elif kind in (EIGHT_BYTES, BYTES, FOUR_BYTES):
-            size = {EIGHT_BYTES: 8, FOUR_BYTES: 4}.get(kind, 0)
-            if kind == BYTES:
-                size, at = varint(message, at)
-            if size > len(message) - at:
-                raise Malformed(INCOMPLETE)
-            value, at = message[at : at + size], at + size
-        else:
-            raise Malformed(NOT_ONNX)
-        found.setdefault(number, []).append(value)
-    raise Malformed(f"a part of it has more than {MOST_FIELDS} fields")
-
-
-def varint(message: memoryview, at: int) -> tuple[int, int]:
-    """The whole number at an offset, seven bits per byte, and the offset after it."""
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(message):
-            raise Malformed(INCOMPLETE)
-        byte, at = message[at], at + 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-    raise Malformed(NOT_ONNX)
-
-
-def messages(parent: Fields, number: int) -> list[Fields]:
-    return [fields(part) for part in byte_fields(parent, number)]
-
-
-def message(parent: Fields, number: int) -> Fields:
-    """A message that must occur exactly once."""
-    found = messages(parent, number)
-    if len(found) != 1:
-        raise Malformed(NOT_ONNX)
-    return found[0]
-
-
-def texts(parent: Fields, number: int) -> list[str]:
-    try:
-        return [str(part, "utf-8") for part in byte_fields(parent, number)]
-    except UnicodeDecodeError:
-        raise Malformed("a name in it is not UTF-8") from None
-
-
-def text(parent: Fields, number: int) -> str:
-    return "".join(texts(parent, number)[-1:])
-
-
-def numbers(parent: Fields, number: int) -> list[int]:
-    """Whole numbers, written one by one or packed together."""
-    found: list[int] = []
-    for part in parent.get(number, []):
-        if isinstance(part, int):
-            found.append(part)
-            continue
-        at = 0
-        while at < len(part) and len(found) < MOST_FIELDS:
-            value, at = varint(part, at)
-            found.append(value)
-    return found
-
-
-def number(parent: Fields, number: int) -> int:
-    return next(reversed(_of_type(int, parent, number)), 0)
-
-
-def byte_fields(parent: Fields, number: int) -> list[memoryview]:
-    return _of_type(memoryview, parent, number)
-
-
-def _of_type(wanted: type[Value], parent: Fields, number: int) -> list[Value]:
-    found = [value for value in parent.get(number, []) if isinstance(value, wanted)]
-    if len(found) != len(parent.get(number, [])):
-        raise Malformed(NOT_ONNX)
-    return found
-
 
 # Reading ------------------------------------------------------------------------------------------
 

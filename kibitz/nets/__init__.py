@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -46,6 +46,14 @@ def save_net(path: str | Path, net: nn.Module, about: About) -> None:
 
     The file is written completely or not at all; until then the old file at `path` stays.
     """
+    metadata, tensors = contents_of(path, net, about)
+    write(path, safetensors.torch.save(tensors, metadata))
+
+
+def contents_of(
+    path: str | Path, net: nn.Module, about: Mapping[str, object]
+) -> tuple[dict[str, str], dict[str, Tensor]]:
+    """What a file at `path` says about a network, and its weights."""
     kind = kind_of(net)
     if kind is None:
         known = ", ".join(all_kinds())
@@ -59,7 +67,7 @@ def save_net(path: str | Path, net: nn.Module, about: About) -> None:
         "about": json.dumps(about),
     }
     metadata["sha256"] = digest(metadata, tensors)
-    write(path, safetensors.torch.save(tensors, metadata))
+    return metadata, tensors
 
 
 def load_net(path: str | Path) -> tuple[Net, About]:
@@ -69,9 +77,19 @@ def load_net(path: str | Path) -> tuple[Net, About]:
     cannot ask for a large network. The network's `sha256` is the hash of the whole file.
     """
     metadata, header = read_header(path)
+    return net_of(path, metadata, header, lambda: read(path)[1])
+
+
+def net_of(
+    path: str | Path,
+    metadata: dict[str, str],
+    header: dict[str, TensorInfo],
+    read_tensors: Callable[[], dict[str, Tensor]],
+) -> tuple[Net, About]:
+    """The network that metadata describes, from weights that are read once everything else fits."""
     kind, config, about = _described(path, metadata)
     _check_shapes(path, kind, config, header)
-    _, tensors = read(path)
+    tensors = read_tensors()
     sha256 = metadata.pop("sha256", "")
     if sha256 != digest(metadata, tensors):
         raise NetError(f"{path} is damaged: its contents are not what was saved")

@@ -134,7 +134,7 @@ class DualViewNet(MarginNet):
         """What the heads read. [batch, width]"""
         views = views.to(self.hidden.weight.dtype)
         planes = views[:, : 2 * PERSPECTIVE].reshape(-1, PLANES, SIDE, SIDE)
-        seen = self.encoder(planes).reshape(len(views), -1)
+        seen = self.encoder(planes).reshape(views.shape[0], -1)  # a trace would fix len()
         x = torch.cat((seen, views[:, 2 * PERSPECTIVE : -1]), 1)
         for block in self.blocks:
             x = block(x)
@@ -147,7 +147,7 @@ class DualViewNet(MarginNet):
 
     def _logits(self, trunk: Tensor) -> Tensor:
         if self.policy is None:
-            return trunk.new_zeros(len(trunk), self.config.actions, dtype=torch.float32)
+            return trunk.new_zeros(trunk.shape[0], self.config.actions, dtype=torch.float32)
         logits: Tensor = self.policy(trunk).float()
         return logits
 

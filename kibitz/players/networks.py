@@ -158,7 +158,7 @@ def network(
 ) -> Player:
     """`net:PATH,mode=sample`: a network without search; with `sims=200` it searches.
 
-    PATH is a checkpoint or, for networks of values, an `.onnx` file. `device=cuda` asks a GPU.
+    PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
     own: options of the kind of network, such as how long it looks ahead.
     """
     _check_device(device)
@@ -228,9 +228,11 @@ def _read(path: str, game: Game) -> tuple[Any, dict[str, Any]]:
     """A network and the game it is for; an ONNX file need not say everything about that."""
     from ..bidding.onnx_file import load_onnx
     from ..nets import load_net
+    from ..nets.exported import is_exported, load_exported
 
-    if Path(path).suffix.lower() != ".onnx":
-        net, about = load_net(path)
+    exported = Path(path).suffix.lower() == ".onnx"
+    if not exported or is_exported(path):
+        net, about = load_exported(path) if exported else load_net(path)
         theirs = about.get("game")
         if not isinstance(theirs, dict) or not isinstance(theirs.get("options"), dict):
             raise PlayerError(f"{path} does not say for which game it was trained")

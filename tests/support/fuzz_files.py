@@ -29,9 +29,10 @@ from kibitz.arena.results import APPLICATION_ID
 from kibitz.arena.results import FORMAT as FORMAT_OF_RESULTS
 from kibitz.arena.table import Table
 from kibitz.bidding.bilinear import CompBilinConfig, NetCompBilin
-from kibitz.bidding.onnx_file import BYTES, VARINT, load_onnx, save_onnx, varint
+from kibitz.bidding.onnx_file import load_onnx, save_onnx
 from kibitz.games import load
 from kibitz.nets import all_kinds
+from kibitz.nets.protobuf import BYTES, VARINT, varint
 from kibitz.players import player
 from kibitz.recipes import recipe
 from kibitz.train.folder import FORMAT, checksum, read_stored
