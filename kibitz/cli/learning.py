@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -77,8 +77,7 @@ class Training:
         from ..recipes import recipe
         from ..train.run import Run
 
-        chosen = recipe(self.name, self.recipe)
-        chosen = replace(chosen, options={**chosen.options, **options_of(self.option)})
+        chosen = recipe(self.name, self.recipe, **options_of(self.option))
         if self.against:
             chosen = chosen.with_opponents(self.against)
         if self.data:
@@ -149,8 +148,8 @@ def import_(
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A network of Liar's Dice (.onnx) or of Escampe (.json, .bin, .onnx, .pth), "
-            "or a model folder.",
+            help="A network that kibitz has exported, of Liar's Dice (.onnx) or of Escampe "
+            "(.json, .bin, .onnx, .pth), or a model folder.",
         ),
     ],
     out_file: Annotated[
@@ -168,6 +167,9 @@ def import_(
     game = (
         read_folder(file, out_file) if folder else import_net(file, out_file, **options_of(option))
     )
+    if game is None:
+        say(f"Play it: kibitz play GAME.py --against net:{out_file} (the file of its game)")
+        return
     options = "".join(f" -o {name}={option_text(value)}" for name, value in changed_options(game))
     say(f"Play it: kibitz play {game.name} --against net:{out_file}{options}")
 

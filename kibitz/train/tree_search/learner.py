@@ -42,6 +42,8 @@ class Learning:
     """Share of the search's value in the value target; the rest is the result of the game."""
     margin_weight: float = 0.25
     """Weight of the margin's loss beside those of policy and value."""
+    margin_scale: float = 1.0
+    """The margin that a network calls 1; larger ones are cut."""
 
 
 class Learner:
@@ -56,7 +58,7 @@ class Learner:
         self.optimiser = torch.optim.AdamW(
             net.parameters(), lr=learning.learning_rate, weight_decay=learning.weight_decay
         )
-        self.step = 0
+        self.step, self.effects = 0, effects_of_a_gain(game)
 
     def learning_rate(self) -> float:
         """The learning rate of the next step."""
@@ -75,10 +77,10 @@ class Learner:
         views = self.views(positions)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             logits, values, margins = self.net.heads(views)
-        assert margins is not None, "the network has no margin head"
         losses = self.losses(positions, logits.float(), values.float(), margins)
-        total = losses["policy"] + losses["value"]
-        total = total + self.learning.margin_weight * losses["margin"]
+        weights = {"margin": self.learning.margin_weight}
+        total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
+        assert isinstance(total, Tensor)
         self.optimiser.zero_grad(set_to_none=True)
         total.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
@@ -97,20 +99,36 @@ class Learner:
         return views
 
     def losses(
-        self, positions: Positions, logits: Tensor, values: Tensor, margins: Tensor
+        self, positions: Positions, logits: Tensor, values: Tensor, margins: Tensor | None
     ) -> dict[str, Tensor]:
-        """The losses of policy, value and margin, from the network's answers."""
+        """The losses of policy, values and, if the network says it, margin."""
         actions = self._put(positions.actions.astype(np.int64))
         legal = actions >= 0
         logits = logits.gather(1, actions.clamp(min=0)).masked_fill(~legal, -1e9)
-        policy, share = self._put(positions.policy), self.learning.search_share
-        value = self._put((1 - share) * positions.score + share * positions.value)
-        margin = self._put(positions.margin)
-        return {
+        policy = self._put(positions.policy)
+        losses = {
             "policy": -(policy * functional.log_softmax(logits, 1)).sum(1).mean(),
-            "value": functional.mse_loss(values[:, 0], value),
-            "margin": functional.mse_loss(margins.float().reshape(-1), margin),
+            "value": functional.mse_loss(values, self._put(self.value_targets(positions))),
         }
+        if margins is not None:
+            margin = np.clip(positions.margin / self.learning.margin_scale, -1, 1)
+            losses["margin"] = functional.mse_loss(margins.float().reshape(-1), self._put(margin))
+        return losses
+
+    def value_targets(self, positions: Positions) -> NDArray[np.float32]:
+        """What the values should be, as a network has them: the seat that looks comes first.
+
+        A part of the result gives way to what the search found for the seat that looks. What that
+        seat gains, its partners gain and the other seats lose in equal parts. [batch, seats]
+        """
+        scores = self.scores(positions)
+        found = self.learning.search_share * (positions.value - scores[:, 0])
+        targets = scores + found[:, None] * self.effects[positions.seats]
+        return targets.astype(np.float32)
+
+    def scores(self, positions: Positions) -> NDArray[np.float32]:
+        """The scores of all seats at the end, the one that looks first. [batch, seats]"""
+        return positions.score[:, None] * self.effects[positions.seats]
 
     def _put(self, array: NDArray[np.float32] | NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
@@ -128,3 +146,15 @@ class Learner:
 
     def _holders(self) -> Holders:
         return {"net": self.net, "average": self.average, "optimiser": self.optimiser}
+
+
+def effects_of_a_gain(game: Game) -> NDArray[np.float32]:
+    """What each seat gains if one gains 1: by that seat, then by seat from it in turn order.
+
+    Without a sum that stays zero, only the team of that seat gains.
+    """
+    teams, seats = np.array(game.teams), np.arange(game.seats)
+    partners = teams[:, None] == teams[(seats[:, None] + seats) % game.seats]
+    team = partners.sum(1, keepdims=True)
+    others = np.maximum(game.seats - team, 1)
+    return np.where(partners, 1.0, -team / others if game.zero_sum else 0.0).astype(np.float32)
