@@ -9,10 +9,13 @@ that only some deals allow.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ..compiled import rule
+
 Counts = NDArray[np.int32]
 
 
@@ -42,30 +45,46 @@ def _visits_due(considered: int, simulations: int) -> Counts:
     return np.array(due[: max(simulations, 1)], np.int32)
 
 
-def completed(visits: Counts, means: Floats, priors: Floats, root: Floats) -> Floats:
-    """Action values with the unvisited filled in: by the mean of the root and the visited ones.
+@rule
+def value_weight(most, c_visit, c_scale):
+    """What a value weighs against a logit: the more, the more visits the root's favourite has."""
+    return (c_visit + np.float64(most)) * c_scale
 
-    visits, means, priors [trees, actions]; root: the evaluator's value of the root [trees].
+
+@rule
+def mixed_value(visits, means, priors, width, root):
+    """What an action without visits is worth: the mean of the root's value and of the visited ones.
+
+    visits, means, priors: by action, of which there are `width`; root: what the evaluator says.
     """
-    seen = visits > 0
-    weight = np.where(seen, priors, 0.0)
-    known = (weight * means).sum(1) / np.maximum(weight.sum(1), 1e-9)
-    total = visits.sum(1)
-    mixed = (root + total * known) / (1 + total)
-    return np.where(seen, means, mixed[:, None])
+    total, weight, known = 0, 0.0, 0.0
+    for j in range(width):
+        if visits[j] > 0:
+            total += np.int64(visits[j])
+            weight += priors[j]
+            known += priors[j] * means[j]
+    return (root + total * (known / max(weight, 1e-9))) / (1 + total)
 
 
-def improved(values: Floats, priors: Floats, legal: NDArray[np.bool_], weight: Floats) -> Floats:
-    """The policy target: the network's policy, tilted by the completed values. [trees, actions]
+@rule
+def improve(visits, means, priors, width, root, weight, policy):
+    """Write the policy to learn, the evaluator's policy tilted by the values; return its value.
 
-    weight: of a value against a logit, see `value_weight` [trees, 1].
+    weight: of a value against a logit, see `value_weight`.
     """
-    logits = np.where(legal, np.log(np.maximum(priors, 1e-12)) + weight * values, -np.inf)
-    logits -= logits.max(1, keepdims=True)
-    odds = np.exp(logits)
-    return np.asarray(odds / odds.sum(1, keepdims=True))
+    mixed, top, total, value = mixed_value(visits, means, priors, width, root), -1e300, 0.0, 0.0
+    for j in range(width):
+        policy[j] = log_prior(priors[j]) + weight * (means[j] if visits[j] > 0 else mixed)
+        top = max(top, policy[j])
+    for j in range(width):
+        policy[j] = math.exp(policy[j] - top)
+        total += policy[j]
+    for j in range(width):
+        policy[j] /= total
+        value += policy[j] * (means[j] if visits[j] > 0 else mixed)
+    return value
 
 
-def value_weight(visits: Counts, c_visit: float, c_scale: float) -> Floats:
-    """What a value weighs against a logit: the more, the more the root was visited. [trees, 1]"""
-    return np.asarray((c_visit + visits.max(1, keepdims=True)) * c_scale)
+@rule
+def log_prior(prior):
+    return math.log(max(np.float64(prior), 1e-12))

@@ -33,6 +33,9 @@ from .tree import (
     Selection,
     backup_all,
     clear_all,
+    decide_by_halving_all,
+    decide_by_visits_all,
+    draw_noise_all,
     empty_forest,
     empty_rows,
     read_roots_all,
@@ -176,7 +179,6 @@ class Search:
         self.selection = self._selection()
         self.evaluator = evaluator
         self.grown = False  # whether the trees hold something to be used again
-        self.root_values: Floats = np.zeros(self.size)  # Gumbel search: what the evaluator says
         self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
 
     def _selection(self) -> Selection:
@@ -188,6 +190,7 @@ class Search:
             c_scale=float(s.c_scale),
             noise=self.device.empty((self.size, self.game.max_legal), np.float32),
             plan=self.device.put(plan),
+            root_values=self.device.empty(self.size, np.float64),
         )
 
     def _lanes(self, evaluator: Evaluator) -> list[Lane]:
@@ -213,11 +216,22 @@ class Search:
             raise GameError("only a search with PUCT and without noise can use its trees again")
         self._check_turns(states)
         self._plant(states, rngs, reuse)
-        deadline = self._deadline()
+        self._grow(count, self._deadline())
+        return self._found()
+
+    def think(self, states: Array, rngs: Array, deadline: float | None = None) -> None:
+        """The same where positions and streams are on the device already, and known to be right.
+
+        What was found stays there, too: see `roots`. deadline: when to stop at the latest, on the
+        monotonic clock.
+        """
+        self._plant(states, rngs, reuse=False)
+        self._grow(self.settings.simulations, deadline)
+
+    def _grow(self, count: int, deadline: float | None) -> None:
         self._simulate(1, None)
         self._prepare_roots()
         self._simulate(count - 1, deadline)
-        return self._found()
 
     def more(self, simulations: int) -> Found:
         """Go on with the trees of the last run: what all simulations together have found.
@@ -328,26 +342,24 @@ class Search:
     def _rows(self) -> RootRows:
         return empty_rows(self.device, self.size, self.game.max_legal)
 
-    def _read(self) -> RootRows:
-        """The roots, in the host's memory."""
+    def roots(self) -> RootRows:
+        """What the last search found; on the device, and only until the next one."""
         self.device.run(read_roots_all, self.size, self.forest, self._rows)
-        return RootRows(*(np.array(self.device.get(array)) for array in self._rows))
+        if self.settings.root == "gumbel":
+            self.device.run(decide_by_halving_all, self.size, self._rows, self.selection)
+        else:
+            self.device.run(decide_by_visits_all, self.size, self._rows)
+        return self._rows
+
+    def _host_roots(self) -> RootRows:
+        return RootRows(*(np.array(self.device.get(array)) for array in self.roots()))
 
     def _prepare_roots(self) -> None:
         """Noise on the roots, once they have their priors."""
         if self.settings.root == "gumbel":
-            self._draw_gumbel_noise(self._read())
+            self.device.run(draw_noise_all, self.size, self.forest, self.selection)
         elif self.settings.noise > 0.0:
-            self._mix_noise_into_priors(self._read())
-
-    def _draw_gumbel_noise(self, rows: RootRows) -> None:
-        noise = -np.log(-np.log(self._uniforms(1)[0])) + np.log(np.maximum(rows.priors, 1e-12))
-        drawn = self.device.put(np.where(self._legal(rows), noise, -1e9).astype(np.float32))
-        self.selection = self.selection._replace(noise=drawn)
-        trees = self.device.get(self.forest.trees)  # so far only their roots were evaluated
-        self.root_values = trees["value"][np.arange(self.size), trees["seat"]].astype(np.float64)
-        for lane in self.lanes:
-            lane.take_part()
+            self._mix_noise_into_priors(self._host_roots())
 
     def _mix_noise_into_priors(self, rows: RootRows) -> None:
         s = self.settings
@@ -368,39 +380,18 @@ class Search:
         return drawn.transpose(1, 0, 2)
 
     def _found(self) -> Found:
-        rows = self._read()
-        outcome = self._by_halving if self.settings.root == "gumbel" else self._by_visits
-        policy, value, pick = outcome(rows)
+        rows = self._host_roots()
         return Found(
             actions=rows.acts,
             counts=rows.counts,
             visits=rows.visits,
             values=rows.means,
             priors=rows.priors,
-            policy=policy,
-            value=value,
-            best=rows.acts[np.arange(self.size), pick].astype(np.int64),
+            policy=rows.policy,
+            value=rows.value,
+            best=rows.best,
             simulations=rows.simulations,
         )
-
-    def _by_visits(self, rows: RootRows) -> tuple[Floats, Floats, Integers]:
-        """Policy and value of the roots, and which action of the list to play."""
-        total = rows.visits.sum(1)
-        policy = rows.visits / np.maximum(total, 1)[:, None]
-        if (unvisited := total == 0).any():  # one simulation makes the root, no more
-            policy[unvisited] = rows.priors[unvisited]
-        return policy, np.einsum("ij,ij->i", policy, rows.means), policy.argmax(1)
-
-    def _by_halving(self, rows: RootRows) -> tuple[Floats, Floats, Integers]:
-        """The same by the policy that Gumbel search improves, and by the last round of halving."""
-        s, legal = self.settings, self._legal(rows)
-        values = gumbel.completed(rows.visits, rows.means, rows.priors, self.root_values)
-        weight = gumbel.value_weight(rows.visits, s.c_visit, s.c_scale)
-        policy = gumbel.improved(values, rows.priors, legal, weight)
-        score = self.device.get(self.selection.noise).astype(np.float64) / weight + rows.means
-        last = legal & (rows.visits == rows.visits.max(1, keepdims=True))
-        pick = np.where(last, score, -np.inf).argmax(1)
-        return policy, (policy * values).sum(1), pick
 
 
 def gamma(alpha: float, a: Floats, b: Floats, c: Floats) -> Floats:
@@ -433,7 +424,10 @@ class Lane:
         whole, part = self.search, slice(self.first, self.end)
         self.forest = Forest(*(array[part] for array in whole.forest))
         self.tables = Tables(*(array[part] for array in whole.tables))
-        self.selection = whole.selection._replace(noise=whole.selection.noise[part])
+        selection = whole.selection
+        self.selection = selection._replace(
+            noise=selection.noise[part], root_values=selection.root_values[part]
+        )
 
     def simulate(self) -> None:
         """One simulation of every tree."""

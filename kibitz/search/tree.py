@@ -20,9 +20,11 @@ import numpy as np
 from ..chance import STREAM, UNIT, bits
 from ..compiled import kernel, rule
 from ..devices import Array, Device
+from .gumbel import improve, log_prior, value_weight
 
 DEPTH = 96  # decisions a simulation may go down before its position is evaluated as it is
 NO_EDGE = -1
+NEVER = -1e9  # the noise of what is no action
 WAITS, ENDED = 1, 0  # t.pending: the leaf is to be evaluated, or the game was over
 
 NODE = np.dtype(
@@ -94,6 +96,7 @@ class Selection(NamedTuple):
     c_scale: float
     noise: Array  # Gumbel search: by root action, its noise plus its logit [trees, max_legal]
     plan: Array  # Gumbel search: the visits that are due, see `gumbel.plan`; one row for PUCT alone
+    root_values: Array  # Gumbel search: what the evaluator says of the root, for its seat [trees]
 
 
 class RootRows(NamedTuple):
@@ -105,6 +108,9 @@ class RootRows(NamedTuple):
     means: Array  # float64, for the seat that thinks [trees, max_legal]
     priors: Array  # float64 [trees, max_legal]
     simulations: Array  # int64 [trees]
+    policy: Array  # what to learn from: visits, or the improved policy. float64 [trees, max_legal]
+    value: Array  # of the root, for the seat that thinks. float64 [trees]
+    best: Array  # the action to play. int64 [trees]
 
 
 def empty_forest(
@@ -135,6 +141,9 @@ def empty_rows(device: Device, size: int, max_legal: int) -> RootRows:
         means=device.empty(lists, np.float64),
         priors=device.empty(lists, np.float64),
         simulations=device.empty(size, np.int64),
+        policy=device.empty(lists, np.float64),
+        value=device.empty(size, np.float64),
+        best=device.empty(size, np.int64),
     )
 
 
@@ -263,7 +272,7 @@ def take_by_halving(t, nodes, edges, noise, selection):
     most = 0
     for j in range(t.width):
         most = max(most, np.int64(edges[node.edge + j].visits))
-    weight = (selection.c_visit + np.float64(most)) * selection.c_scale
+    weight = value_weight(most, selection.c_visit, selection.c_scale)
     best, chosen = -1e300, 0
     for j in range(t.width):
         e = edges[node.edge + j]
@@ -352,7 +361,7 @@ def read_roots_all(first, end, step, forest, rows):
         node = nodes[slot_of(nodes, t.root)]
         for j in range(rows.acts.shape[1]):
             rows.acts[b, j], rows.visits[b, j] = 0, 0
-            rows.means[b, j], rows.priors[b, j] = 0.0, 0.0
+            rows.means[b, j], rows.priors[b, j], rows.policy[b, j] = 0.0, 0.0, 0.0
         for j in range(t.width):
             rows.acts[b, j], rows.priors[b, j] = t.root_acts[j], 1.0 / t.width
             if node.name == t.root:  # else the tree was full before its root was kept
@@ -361,6 +370,65 @@ def read_roots_all(first, end, step, forest, rows):
                     e = edges[i]
                     rows.visits[b, j], rows.priors[b, j] = e.visits, e.prior
                     rows.means[b, j] = mean(e, t.seat)
+
+
+@kernel
+def decide_by_visits_all(first, end, step, rows):
+    """Policy, value and best action of roots that PUCT searched, once they have been read."""
+    for b in range(first, end, step):
+        total, best, value = 0, 0, 0.0
+        for j in range(rows.counts[b]):
+            total += np.int64(rows.visits[b, j])
+        for j in range(rows.counts[b]):
+            # One simulation makes the root, no more.
+            share = rows.visits[b, j] / total if total > 0 else rows.priors[b, j]
+            rows.policy[b, j] = share
+            value += share * rows.means[b, j]
+            if share > rows.policy[b, best]:
+                best = j
+        rows.value[b], rows.best[b] = value, rows.acts[b, best]
+
+
+@kernel
+def decide_by_halving_all(first, end, step, rows, selection):
+    """The same of Gumbel search: the improved policy, and the best of the last round of halving."""
+    for b in range(first, end, step):
+        most, best, highest = 0, 0, -1e300
+        for j in range(rows.counts[b]):
+            most = max(most, np.int64(rows.visits[b, j]))
+        weight = value_weight(most, selection.c_visit, selection.c_scale)
+        for j in range(rows.counts[b]):
+            score = np.float64(selection.noise[b, j]) / weight + rows.means[b, j]
+            if rows.visits[b, j] == most and score > highest:
+                best, highest = j, score
+        rows.best[b] = rows.acts[b, best]
+        lists = rows.visits[b], rows.means[b], rows.priors[b]
+        root = selection.root_values[b]
+        rows.value[b] = improve(*lists, rows.counts[b], root, weight, rows.policy[b])
+
+
+@kernel
+def draw_noise_all(first, end, step, forest, selection):
+    """Gumbel noise on the roots once they have priors, and their values so far.
+
+    Logarithms differ in the last bit of 64 from machine to machine; 32 bits of them do not.
+    """
+    for b in range(first, end, step):
+        t, nodes, edges = forest.trees[b], forest.nodes[b], forest.edges[b]
+        selection.root_values[b] = t.value[t.seat]
+        node = nodes[slot_of(nodes, t.root)]
+        for j in range(selection.noise.shape[1]):
+            noise = -math.log(-math.log(uniform(forest.rngs[b])))
+            if j < t.width:
+                selection.noise[b, j] = noise + log_prior(edges[node.edge + j].prior)
+            else:
+                selection.noise[b, j] = NEVER
+
+
+@rule
+def uniform(rng):
+    """A random number between 0 and 1, neither of which it can be."""
+    return (np.float64(np.int64(bits(rng))) + 0.5) * UNIT
 
 
 @kernel
@@ -378,4 +446,4 @@ def uniforms_all(first, end, step, rngs, out):
     """Random numbers between 0 and 1 from the trees' own streams, so that noise is theirs alone."""
     for b in range(first, end, step):
         for k in range(out.shape[1]):
-            out[b, k] = (np.float64(np.int64(bits(rngs[b]))) + 0.5) * UNIT
+            out[b, k] = uniform(rngs[b])

@@ -36,8 +36,6 @@ class Standing:
     """Training time so far, over all sessions of the run."""
     rows: int = 0
     """Rows of metrics written so far."""
-    fills: int = 0
-    """Shards played to refill the replay, not to learn from at once."""
     refilled: bool = False
     """Whether something was lost: an undisturbed run would have other numbers."""
     league: League = field(default_factory=League)

@@ -4,7 +4,7 @@ run.json         what is being trained: recipe, options, fingerprint, versions
 metrics.jsonl    a line per iteration
 checkpoints/     weights, optimiser and progress; safetensors with JSON inside, no pickle
 league/          the players that passed the gate, to play against
-replay/          the positions of one iteration per file
+replay/          decisions of self-play and results of games, a file per iteration
 board/           TensorBoard events, if TensorBoard is installed
 curves.csv       the metrics as a table
 curves.png       a picture of them, if matplotlib is installed
@@ -43,7 +43,7 @@ About = dict[str, Any]
 """What a file says about itself, a JSON object. For a run it has the entries `ABOUT`."""
 
 KEPT = 3  # checkpoints
-FORMAT = "kibitz run 1"
+FORMAT = "kibitz run 2"
 NUMBERED = re.compile(r"\d{6,}\.safetensors")
 PARTS = {"checkpoints": "checkpoints", "replay": "replay shards", "league": "league members"}
 # What a killed save leaves: `.NAME.PID` of `nets.write`, and the unfinished picture.

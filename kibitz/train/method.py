@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from torch import nn
 
@@ -16,6 +16,18 @@ from .replay import Replay
 
 Stage = Callable[[str, int, int], None]
 """Called with the present activity, how much of it is done, and the total (0 if unknown)."""
+
+
+class TimeIsUp(Exception):
+    """The deadline of a method has passed; its arrays say where to continue."""
+
+
+@runtime_checkable
+class Interruptible(Protocol):
+    """A method that can stop inside an iteration, and continue there to the same result."""
+
+    deadline: float | None
+    """When to raise TimeIsUp, on the monotonic clock."""
 
 
 class Method(Protocol):
@@ -33,7 +45,7 @@ class Method(Protocol):
         """Learn; return the figures of this iteration."""
 
     def accept(self, best: nn.Module) -> None:
-        """A network has passed the gate: if self-play uses the best one, use this from now on."""
+        """A network has passed the gate: if the method depends on the best one, use this now."""
 
     def arrays(self) -> Arrays:
         """Everything that a resumed run needs besides the best network, by name."""

@@ -6,13 +6,14 @@ import copy
 import json
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numba
 import numpy as np
 import torch
+from numpy.typing import ArrayLike
 from torch import nn
 
 from .. import __version__
@@ -21,7 +22,7 @@ from ..chance import fresh_seed
 from ..game import Game, GameError
 from ..games import load
 from ..nets import Net, load_net, save_net
-from ..players import Player, seat_network
+from ..players import Player, Sight, seat_network
 from .checkpoint import BEST, Checkpoint, Standing, contents, read_checkpoint
 from .folder import (
     TRY_REFILL,
@@ -34,7 +35,7 @@ from .folder import (
     file_checksum,
     write_whole,
 )
-from .method import Stage, Training
+from .method import Interruptible, Stage, TimeIsUp, Training
 from .metrics import Row, until
 from .report import Board, draw, table
 from .seeds import checked_seed
@@ -50,6 +51,18 @@ class Refill:
     """Metrics to keep."""
     broken: list[Path]
     """Files to remove after the new state is saved."""
+
+
+class Hurried:
+    """A player who stops playing when the time is up."""
+
+    def __init__(self, player: Player, deadline: float | None) -> None:
+        self.name, self.player, self.deadline = player.name, player, deadline
+
+    def choose(self, sight: Sight) -> ArrayLike:
+        if self.deadline is not None and time.monotonic() > self.deadline:
+            raise TimeIsUp
+        return self.player.choose(sight)
 
 
 class Run:
@@ -77,6 +90,7 @@ class Run:
         self.folder, self.standing = RunFolder(folder), Standing()
         self.remarks: list[str] = []  # for the user
         self._refill: Refill | None = None
+        self._deadline: float | None = None
         self._members: dict[int, Listed] = {}
         given = None if seed is None else checked_seed(seed)
         self.folder.lock()
@@ -147,16 +161,28 @@ class Run:
     ) -> None:
         """Train until all iterations are done, or for so many seconds.
 
+        When the time is up, a method that searches stops where it is, and what it has done of the
+        iteration is part of the checkpoint; other methods finish their iteration. In both cases a
+        resumed run comes to the same result as one that was never stopped.
+
         progress: called with the metrics of every iteration; stage: called in between.
         """
         if self._refill is not None:
             self._mend(self._refill, stage)
         began, spent = time.monotonic(), self.standing.seconds
         board = Board(self.folder.path / "board")
+        self._set_deadline(None if seconds is None else began + seconds)
         while self.standing.iteration < self.recipe.iterations:
             if seconds is not None and time.monotonic() - began > seconds:
                 break
-            row = self._iterate(stage)
+            before = copy.deepcopy(self.standing)
+            try:
+                row = self._iterate(stage)
+            except TimeIsUp:
+                self.standing = before
+                self.standing.seconds = spent + time.monotonic() - began
+                self._save_checkpoint()
+                break
             self.standing.seconds = row["seconds"] = spent + time.monotonic() - began
             self._save(row)
             board.add(row)
@@ -164,6 +190,11 @@ class Run:
                 self._draw()
             if progress is not None:
                 progress(row)
+
+    def _set_deadline(self, deadline: float | None) -> None:
+        """Where the method can be continued inside an iteration, stop it there."""
+        if isinstance(self.method, Interruptible):
+            self.method.deadline = self._deadline = deadline
 
     def _draw(self) -> None:
         rows = self.folder.metrics()
@@ -199,32 +230,36 @@ class Run:
         Rates are even rates: with any number of teams, one half is what luck alone would win.
         """
         standing, recipe, league = self.standing, self.recipe, self.standing.league
-        new, games = standing.iteration, recipe.gate_games
-        player = self.player(self.method.average, "new")
-        rates = {}
-        rivals = league.rivals(recipe.rivals)
-        matches = len(rivals) + len(recipe.baselines)
-        for done, rival in enumerate(rivals):
-            stage("at the gate, match", done + 1, matches)
-            net, _ = load_net(self.folder.member(rival))
-            other = self.player(net, str(rival))
-            rates[rival] = match(self.game, player, other, games=games, seed=new).even_rate
-            league.note(new, rival, rates[rival], games)
-        rate = rates.pop(rivals[-1])
+        new, rivals = standing.iteration, league.rivals(recipe.rivals)
+        # The time may be up in a match: nothing changes before all of them have been played.
+        rates = self._rates([*rivals, *recipe.baselines], stage)
+        for rival in rivals:
+            league.note(new, rival, rates[rival], recipe.gate_games)
+        rate, *earlier = (rates[rival] for rival in reversed(rivals))
         row: Row = {"against_best": rate, "passed": rate >= recipe.gate_rate}
-        if rates:
-            row["against_league"] = sum(rates.values()) / len(rates)
+        if earlier:
+            row["against_league"] = sum(earlier) / len(earlier)
         row["elo_new"] = league.elo(new)
         if row["passed"]:
             self.best.load_state_dict(self.method.average.state_dict())
             self.method.accept(self.best)
             self._join_league(new)
         standing.elo = league.elo(league.members[-1])
-        for done, name in enumerate(recipe.baselines):
-            stage("at the gate, match", len(rivals) + done + 1, matches)
-            result = match(self.game, player, name, games=games, seed=new)
-            row[f"against_{name}"] = result.even_rate
-        return row
+        return row | {f"against_{name}": rates[name] for name in recipe.baselines}
+
+    def _rates(self, rivals: Sequence[int | str], stage: Stage) -> dict[int | str, float]:
+        """The even rates of the averaged network against league members and named players."""
+        new = Hurried(self.player(self.method.average, "new"), self._deadline)
+        games, seed, rates = self.recipe.gate_games, self.standing.iteration, {}
+        for done, rival in enumerate(rivals):
+            stage("at the gate, match", done + 1, len(rivals))
+            other = rival if isinstance(rival, str) else self._member(rival)
+            rates[rival] = match(self.game, new, other, games=games, seed=seed).even_rate
+        return rates
+
+    def _member(self, iteration: int) -> Player:
+        net, _ = load_net(self.folder.member(iteration))
+        return self.player(net, str(iteration))
 
     def _join_league(self, iteration: int) -> None:
         """Add the best player to the league, as a file that can be played against."""
@@ -364,10 +399,9 @@ class Run:
 
     def _mend(self, refill: Refill, stage: Stage) -> None:
         """Refill the replay and save; only then remove what was damaged."""
-        standing, latest = self.standing, self.standing.league.members[-1]
-        first = self.recipe.iterations + standing.fills + 1  # numbers after all iterations
-        standing.fills += self.method.refill(standing.iteration, refill.positions, first, stage)
-        self._join_league(latest)
+        first = 1 + max((int(path.stem) for path in self.folder.shards()), default=0)
+        self.method.refill(self.standing.iteration, refill.positions, first, stage)
+        self._join_league(self.standing.league.members[-1])
         self.folder.keep_metrics(refill.rows)
         self._save_checkpoint()
         for path in refill.broken:

@@ -236,25 +236,24 @@ def test_a_single_action_gets_every_visit():
     assert gumbel.plan(16, 5)[1].tolist() == [0, 1, 2, 3, 4]
 
 
-VISITS = np.array([[3, 1, 0, 0]])
-MEANS = np.array([[0.5, -0.5, 0.0, 0.0]])
-PRIORS = np.array([[0.25, 0.25, 0.5, 0.0]])
-LEGAL = np.array([[True, True, True, False]])
+MEANS = np.array([0.5, -0.5, 0.0, 0.0])
+PRIORS = np.array([0.25, 0.25, 0.5, 0.0])  # of three actions; the fourth is none
 
 
 def test_an_action_not_visited_gets_the_mixed_value():
     """Seen: (0.25 * 0.5 - 0.25 * 0.5) / 0.5 = 0; with a root of 0.4: (0.4 + 4 * 0) / 5 = 0.08."""
-    values = gumbel.completed(VISITS, MEANS, PRIORS, np.array([0.4]))
-    assert values[0, :3] == pytest.approx([0.5, -0.5, 0.08])
+    visits = np.array([3, 1, 0, 0], np.int32)
+    assert gumbel.mixed_value(visits, MEANS, PRIORS, 3, 0.4) == pytest.approx(0.08)
 
 
 def test_the_improved_policy_is_the_prior_tilted_by_the_values():
     """(50 + 3) * 0.2 = 10.6, so 0.1 more is worth a factor of e^1.06."""
-    values = np.array([[0.1, 0.0, 0.0, 0.0]])
-    weight = gumbel.value_weight(VISITS, c_visit=50.0, c_scale=0.2)
-    policy = gumbel.improved(values, PRIORS, LEGAL, weight)[0]
+    visits, values = np.array([3, 1, 1, 0], np.int32), np.array([0.1, 0.0, 0.0, 0.0])
+    weight, policy = gumbel.value_weight(3, 50.0, 0.2), np.zeros(4)
+    value = gumbel.improve(visits, values, PRIORS, 3, 0.4, weight, policy)
     weights = np.array([0.25 * np.exp(1.06), 0.25, 0.5, 0.0])
     assert policy == pytest.approx(weights / weights.sum())
+    assert value == pytest.approx(0.1 * policy[0])
 
 
 def test_a_larger_c_scale_trusts_the_values_more(race):

@@ -8,6 +8,7 @@ import os
 import random
 import time
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -19,7 +20,6 @@ from torch import nn
 
 from kibitz import players
 from kibitz.batch import Batch
-from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net
@@ -29,7 +29,7 @@ from kibitz.search.mcts import Search, Settings
 from kibitz.train import folder as folders
 from kibitz.train.folder import Listed, RunError, RunFolder, read_tensors, write_tensors
 from kibitz.train.league import League
-from kibitz.train.replay import Positions, Replay
+from kibitz.train.replay import Decisions, Positions, Replay, Results, Shard
 from kibitz.train.run import Run
 from kibitz.train.tree_search.learner import Learner, Learning
 from kibitz.train.tree_search.selfplay import SelfPlay
@@ -192,45 +192,110 @@ def test_a_run_begins_with_a_given_network(copied, tmp_path):
 # The parts ---------------------------------------------------------------------------------------
 
 
-def positions_of(count: int) -> Positions:
+def shard_of(count: int) -> Shard:
+    """First decisions of games, which have all ended in a draw."""
     game = load("beasty_bar", early_stop=True)
     actions = np.full((count, game.max_legal), -1, np.int16)
     actions[:, :2] = 3, 5
     batch = Batch(game, count, seed=0)
     batch.settle()
-    return Positions(
+    games, nothing = np.arange(count), np.zeros((count, game.seats), np.float32)
+    decisions = Decisions(
         states=batch.states,
         seats=np.zeros(count, np.int8),
         actions=actions,
         policy=(actions >= 0) / np.float32(2),
         value=np.arange(count, dtype=np.float32),
-        score=np.zeros(count, np.float32),
-        margin=np.zeros(count, np.float32),
+        games=games,
+        moves=np.zeros(count, np.int32),
+        played=np.full(count, 3, np.int16),
+        outcomes=np.full(count, -1, np.int32),
     )
+    return Shard(decisions, Results(games, nothing, nothing.copy()))
+
+
+def positions_of(count: int) -> Positions:
+    shard = shard_of(count)
+    margin = np.zeros(count, np.float32)
+    return Positions(**shard.decisions.arrays(), scores=shard.results.scores, margin=margin)
 
 
 def test_positions_come_back_from_disk_as_they_were(tmp_path):
-    there, game = positions_of(5), load("beasty_bar", early_stop=True)
+    there, game = shard_of(5), load("beasty_bar", early_stop=True)
     listed = there.save(tmp_path / "000001.safetensors", game)
-    back = Positions.read(tmp_path / "000001.safetensors", game, listed)
+    back = Shard.read(tmp_path / "000001.safetensors", game, listed)
     assert listed.rows == 5
-    assert back.states.tobytes() == there.states.tobytes() and (back.value == there.value).all()
+    for part in ("decisions", "results"):
+        saved, read = (getattr(shard, part).arrays() for shard in (there, back))
+        assert all(read[name].tobytes() == array.tobytes() for name, array in saved.items())
 
 
 def test_a_damaged_shard_gets_a_sentence(tmp_path):
     (tmp_path / "shard").write_bytes(b"nothing of the kind")
     with pytest.raises(RunError, match="shard is damaged"):
-        Positions.read(tmp_path / "shard", load("beasty_bar"))
+        Shard.read(tmp_path / "shard", load("beasty_bar"))
 
 
-def test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it():
+def test_the_replay_has_the_newest_positions_and_forgets_shards_without_any():
     replay = Replay(10)
     for number in range(5):
-        replay.add(positions_of(4), Listed(f"{number:06d}.safetensors", "", 4))
-    assert len(replay) == 12 and len(replay.shards) == 3
+        shard = shard_of(4)
+        shard.decisions.value += 10 * number
+        replay.add(shard, Listed(f"{number:06d}.safetensors", "", 4))
+    assert len(replay) == 10
     assert [shard.number for shard in replay.listed] == [2, 3, 4]
+    rows = replay.sample(200, np.random.default_rng(1))
+    assert set(rows.value) == {22, 23, *range(30, 34), *range(40, 44)}
+
+
+def parts_of(shard: Shard, cuts: list[int]) -> Replay:
+    """A replay of this shard's decisions in several shards; all results are in the last one."""
+    replay = Replay(10)
+    for number, (first, end) in enumerate(pairwise([0, *cuts, len(shard.decisions)]), 1):
+        last = end == len(shard.decisions)
+        part = Shard(shard.decisions[first:end], shard.results if last else shard.results[:0])
+        replay.add(part, Listed(f"{number:06d}.safetensors", "", end - first))
+        assert len(replay) == (10 if last else 0)
+    return replay
+
+
+def test_the_positions_of_a_replay_do_not_depend_on_its_shards():
+    whole, parts = parts_of(shard_of(12), []), parts_of(shard_of(12), [1, 7])
+    a, b = (replay.sample(50, np.random.default_rng(1)).value for replay in (whole, parts))
+    assert (a == b).all() and set(a) <= set(range(2, 12))
+
+
+def test_a_decision_is_learnt_from_once_its_game_has_ended():
+    shard, replay = shard_of(4), Replay(10)
+    shard.decisions.games[:] = 7, 8, 7, 9
+    shard.decisions.seats[:] = 0, 0, 1, 0
+    shard.decisions.actions[2, 1:] = -1  # nobody searched there
+    one, other = ([[1.0, -1.0]], [[0.5, -0.5]])
+    for number, ended in ((1, []), (2, [7])):
+        n = len(ended)
+        results = Results(
+            np.array(ended, int), *(np.array(x[:n], "f4").reshape(n, 2) for x in (one, other))
+        )
+        listed = Listed(f"{number:06d}.safetensors", "", 4 if number == 1 else 0)
+        replay.add(Shard(shard.decisions[: listed.rows], results), listed)
     rows = replay.sample(100, np.random.default_rng(1))
-    assert set(rows.value) == {0, 1, 2, 3}
+    assert len(replay) == 2 and set(rows.games) == {7}
+    second = rows.seats == 1
+    assert (rows.scores == np.where(second[:, None], [-1.0, 1.0], [1.0, -1.0])).all()
+    assert (rows.margin == np.where(second, -0.5, 0.5)).all()
+    assert (rows.value[second] == -1.0).all() and (rows.value[~second] == 0.0).all()
+
+
+def replay_of(game, settings: Settings, games: int) -> Replay:
+    """The decisions of so many games, played at as many tables."""
+    selfplay, replay = SelfPlay(game, games, "cpu", seed=1), Replay(10_000)
+    search = Search(game, games, settings)
+    while selfplay.ended < games:
+        selfplay.move(search)
+    shard = selfplay.taken()
+    assert shard is not None
+    replay.add(shard, Listed("000001.safetensors", "", len(shard.decisions)))
+    return replay
 
 
 def test_the_learner_fits_a_batch():
@@ -239,15 +304,12 @@ def test_the_learner_fits_a_batch():
     from kibitz.nets.evaluate import NetEvaluator
 
     game = load("beasty_bar", early_stop=True)
-    played = SelfPlay(game, 16, Settings(simulations=20), "rollout", "cpu").play(1, 1)
-    assert (played.score[:16] + played.score[16:32] == 0).all(), (
-        "seats of one game oppose each other"
-    )
+    replay = replay_of(game, Settings(simulations=20), games=16)
     config, net = all_kinds()["zones"].config, all_kinds()["zones"].net
     small = net(config(width=32, embedding=16, attention_heads=2, margin_head=True, dropout=0.0))
     learning = Learning(learning_rate=3e-3, warm_up=5, steps=400)
     learner = Learner(game, small, learning, "cpu", seed=1)
-    batch = played[:64]
+    batch = replay.sample(64, np.random.default_rng(1))
     first = learner.learn(batch)
     for _ in range(100):
         last = learner.learn(batch)
@@ -256,19 +318,6 @@ def test_the_learner_fits_a_batch():
     logits, values = NetEvaluator(learner.net)(views)
     assert logits.shape == (64, 124) and np.isfinite(values).all()
     assert torch.isfinite(views).all()
-
-
-def test_self_play_searches_with_streams_that_no_table_has(monkeypatch):
-    keys, run = set(), Search.run
-
-    def noted(search, states, rngs):
-        keys.update(rngs["key"].tolist())
-        return run(search, states, rngs)
-
-    monkeypatch.setattr(Search, "run", noted)
-    SelfPlay(load("kuhn"), 8, Settings(simulations=4), "rollout", "cpu").play(5, 2)
-    assert len(keys) == 8
-    assert not keys & set(streams(5, "table", 1000)["key"].tolist())
 
 
 def test_the_average_keeps_the_given_share_of_its_weights():
@@ -342,7 +391,7 @@ def test_equal_arrays_are_equal_files_and_a_single_number_stays_one(tmp_path):
 def test_a_replay_names_the_shards_that_it_could_not_load(tmp_path):
     game, replay, folder = load("beasty_bar", early_stop=True), Replay(10), RunFolder(tmp_path)
     folder.shard(1).parent.mkdir()
-    there = positions_of(4).save(folder.shard(1), game)
+    there = shard_of(4).save(folder.shard(1), game)
     problems = replay.load(folder, [there, Listed("000002.safetensors", "0" * 64, 4)], game)
     assert len(replay) == 4 and list(problems) == [folder.shard(2)]
 
@@ -357,12 +406,12 @@ def test_a_lock_removes_what_a_killed_save_has_left(tmp_path):
 
 
 def test_a_shard_of_impossible_states_is_refused(tmp_path):
-    game, rows = load("beasty_bar", early_stop=True), positions_of(4)
-    path = tmp_path / "000001.safetensors"
-    rows.states["hand"][2, 0] = rows.states["hand"][2, 1]
-    rows.save(path, game)
+    game, shard = load("beasty_bar", early_stop=True), shard_of(4)
+    path, states = tmp_path / "000001.safetensors", shard.decisions.states
+    states["hand"][2, 0] = states["hand"][2, 1]
+    shard.save(path, game)
     with pytest.raises(RunError, match="state 2 is no position"):
-        Positions.read(path, game)
+        Shard.read(path, game)
 
 
 def test_a_recipe_that_does_not_exist_is_refused():

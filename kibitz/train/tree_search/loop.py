@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import time
 from contextlib import suppress
+from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -16,9 +16,9 @@ from ...game import Game, GameError
 from ...nets import Net
 from ...nets.evaluate import NetEvaluator
 from ...nets.net import MarginNet
-from ...search.mcts import Settings
+from ...search.mcts import Search, Settings
 from ..folder import Arrays, RunFolder
-from ..method import Stage, Training
+from ..method import Stage, TimeIsUp, Training
 from ..replay import Replay
 from ..seeds import derived
 from .learner import Learner, Learning
@@ -34,7 +34,7 @@ class SearchTraining(Training):
     search: Settings
     learning: Learning
     games: int = 256
-    """Games of self-play per iteration."""
+    """Games of self-play at the same time, and games that end in an iteration."""
     steps: int = 50
     """Steps of learning per iteration."""
     replay_size: int = 200_000
@@ -48,73 +48,143 @@ class SearchTraining(Training):
         return SearchMethod(self, game, folder, device, seed)
 
 
+@dataclass
+class Progress:
+    """How far an iteration has come."""
+
+    iteration: int = 0
+    goal: int = 0
+    """Self-play goes on until so many games of the run have ended."""
+    steps: int = 0
+    """Steps of learning so far."""
+    losses: dict[str, float] = field(default_factory=dict)
+    """Sums over these steps."""
+
+    def arrays(self) -> Arrays:
+        sums = {f"loss.{name}": np.array(total) for name, total in self.losses.items()}
+        return {"counts": np.array([self.iteration, self.goal, self.steps]), **sums}
+
+    @staticmethod
+    def of(arrays: Arrays) -> Progress:
+        sums = {name: float(a) for name, a in arrays.items() if name.startswith("loss.")}
+        losses = {name.removeprefix("loss."): total for name, total in sums.items()}
+        iteration, goal, steps = map(int, arrays["counts"])
+        return Progress(iteration, goal, steps, losses)
+
+
 class SearchMethod:
-    """The best player searches against itself; the learner learns from the results."""
+    """The newest player searches against itself; the learner learns from the results."""
 
     def __init__(
         self, recipe: SearchTraining, game: Game, folder: RunFolder, device: str, seed: int
     ) -> None:
         self.recipe, self.game, self.folder = recipe, game, folder
         self.device, self.seed = device, seed
+        self.deadline: float | None = None
         net = fitting(recipe.network(game, seed), game)
         self.learner = Learner(game, net, recipe.learning, device, seed)
         self.average = self.learner.average
         self.replay = Replay(recipe.replay_size)
-        self.teacher = NetEvaluator(copy.deepcopy(self.average), device)
-        self.selfplay = SelfPlay(game, recipe.games, recipe.search, self.teacher, device)
-        self.warm_up = SelfPlay(game, recipe.games, recipe.warm_search, "rollout", device)
+        self.progress = Progress()
+        self.selfplay = SelfPlay(game, recipe.games, device, seed)
+        self._first_shard = 1
+        self._search: Search | None = None
+        self._evaluator: NetEvaluator | None = None  # None while rollouts are enough
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
-        recipe, began = self.recipe, time.monotonic()
-        warm = iteration <= recipe.warm_start
-        settings = recipe.warm_search if warm else recipe.search
-        positions = self._play(iteration, stage, warm=warm)
-        played = time.monotonic()
-        losses = self._learn(stage)
+        recipe, selfplay = self.recipe, self.selfplay
+        if self.progress.iteration != iteration:
+            self.progress = Progress(iteration, selfplay.ended + recipe.games)
+        began, clock, ended = time.monotonic(), selfplay.clock, selfplay.ended
+        self._play(iteration, self.progress.goal, stage)
+        played, done = time.monotonic(), self.progress.steps
+        self._learn(stage)
         learnt = time.monotonic()
+        settings = recipe.warm_search if iteration <= recipe.warm_start else recipe.search
+        searched = (selfplay.clock - clock) * selfplay.size
         return {
             "positions": len(self.replay),
-            "games_per_s": recipe.games / (played - began),
-            "simulations_per_s": positions * settings.simulations / (played - began),
-            "steps_per_s": recipe.steps / (learnt - played),
-            **{f"loss_{name}": value for name, value in losses.items()},
+            "games_per_s": (selfplay.ended - ended) / (played - began),
+            "simulations_per_s": searched * settings.simulations / (played - began),
+            "steps_per_s": (recipe.steps - done) / (learnt - played),
+            **{f"loss_{n}": total / recipe.steps for n, total in self.progress.losses.items()},
         }
 
-    def _play(self, number: int, stage: Stage, *, warm: bool) -> int:
-        """Add a shard of self-play to the replay; return its number of positions."""
-        fresh = (self.warm_up if warm else self.selfplay).play(
-            self.seed, number, lambda move: stage("self-play, move", move, 0)
-        )
-        self.replay.add(fresh, fresh.save(self.folder.shard(number), self.game))
-        return len(fresh)
+    def _play(self, iteration: int, goal: int, stage: Stage) -> None:
+        """Play until so many games of the run have ended; add what was decided to the replay."""
+        search = self._searching(warm=iteration <= self.recipe.warm_start)
+        selfplay, games = self.selfplay, self.recipe.games
+        try:
+            while selfplay.ended < goal:
+                stage("self-play, game", games - (goal - selfplay.ended), games)
+                selfplay.move(search, self.deadline)
+        except TimeIsUp:
+            self._store()
+            raise
+        self._store()
+
+    def _searching(self, *, warm: bool) -> Search:
+        """The search of self-play, with the newest weights."""
+        recipe = self.recipe
+        if self._search is None or warm != (self._evaluator is None):
+            self._evaluator = None if warm else NetEvaluator(deepcopy(self.average), self.device)
+            self._search = Search(
+                self.game,
+                recipe.games,
+                recipe.warm_search if warm else recipe.search,
+                evaluator=self._evaluator or "rollout",
+                device=self.device,
+            )
+        elif self._evaluator is not None:
+            self._evaluator.load(self.average.state_dict())
+        return self._search
+
+    def _store(self) -> None:
+        """Add what was decided to the replay, as a new shard."""
+        shard, listed = self.selfplay.taken(), self.replay.listed
+        if shard is not None:
+            path = self.folder.shard(listed[-1].number + 1 if listed else self._first_shard)
+            self.replay.add(shard, shard.save(path, self.game))
 
     def refill(self, iteration: int, positions: int, first: int, stage: Stage) -> int:
         self.replay.clear()
-        number, warm = first, iteration <= self.recipe.warm_start
+        self._first_shard, shards = first, 0
         while len(self.replay) < min(positions, self.recipe.replay_size):
-            self._play(number, stage, warm=warm)
-            number += 1
-        return number - first
+            self._play(iteration, self.selfplay.ended + self.recipe.games, stage)
+            shards += 1
+        return shards
 
-    def _learn(self, stage: Stage) -> dict[str, float]:
-        sums: dict[str, float] = {}
-        for step in range(self.recipe.steps):
-            stage("learning, step", step + 1, self.recipe.steps)
+    def _learn(self, stage: Stage) -> None:
+        progress, steps = self.progress, self.recipe.steps
+        while progress.steps < steps:
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                raise TimeIsUp
+            stage("learning, step", progress.steps + 1, steps)
             seed = derived(self.seed, "replay", self.learner.step)
             rng = np.random.Generator(np.random.Philox(seed))
             positions = self.replay.sample(self.recipe.learning.batch, rng)
             for name, loss in self.learner.learn(positions).items():
-                sums[name] = sums.get(name, 0.0) + loss / self.recipe.steps
-        return sums
+                progress.losses[name] = progress.losses.get(name, 0.0) + loss
+            progress.steps += 1
 
     def accept(self, best: nn.Module) -> None:
-        self.teacher.load(best.state_dict())
+        """Self-play always uses the newest weights, whatever the gate says."""
 
     def arrays(self) -> Arrays:
-        return self.learner.arrays()
+        parts = {"selfplay": self.selfplay.arrays(), "progress": self.progress.arrays()}
+        named = {f"{part}.{n}": a for part, arrays in parts.items() for n, a in arrays.items()}
+        return self.learner.arrays() | named
 
     def restore(self, arrays: Arrays, iteration: int) -> None:
-        self.learner.restore(arrays, iteration * self.recipe.steps)
+        parts: dict[str, Arrays] = {"selfplay": {}, "progress": {}}
+        for name, array in arrays.items():
+            part, _, rest = name.partition(".")
+            if part in parts:
+                parts[part][rest] = array
+        self.selfplay.restore(parts["selfplay"])
+        self.progress = Progress.of(parts["progress"])
+        begun = self.progress.steps if self.progress.iteration > iteration else 0
+        self.learner.restore(arrays, iteration * self.recipe.steps + begun)
 
 
 def fitting(net: Net, game: Game) -> MarginNet:

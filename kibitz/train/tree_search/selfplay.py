@@ -1,108 +1,164 @@
-"""Self-play: many games in lockstep. Every move is searched, every decision is kept."""
+"""Self-play: many tables that play game after game. Every decision is kept for the replay."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Literal
+import time
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...batch import Batch
-from ...chance import streams
+from ...batch import check_positions, check_states
+from ...chance import STREAM, streams
+from ...devices import as_words, device_named
 from ...game import Game
-from ...search.mcts import Evaluator, Found, Search, Settings, sampled
-from ...search.tree import uniforms_all
-from ..replay import Positions
+from ...search.mcts import Search
+from ...search.rolling import (
+    ENDED,
+    FULL,
+    Notes,
+    begin_all,
+    decide_all,
+    empty_notes,
+    empty_rolling,
+    roll_on_all,
+)
+from ..folder import Arrays
+from ..method import TimeIsUp
+from ..replay import Decisions, Results, Shard
+
+ROOM = 24  # decisions of a table that are kept on the device before they are fetched
+SPARE = 4  # of these: for decisions that need no search, after one that does
+OPENING = 8  # moves of a game that are drawn from the policy, where the search draws no noise
+SAVED = ("rngs", "trees", "numbers", "moves", "outcomes")  # of the tables, besides the states
 
 
 class SelfPlay:
-    """Plays whole games of a searching player against itself.
+    """Tables at which a searching player plays against itself.
 
-    With PUCT at the root, the first `opening` moves of a game are sampled by visits, so that games
-    differ; Gumbel search has its own noise.
+    A table whose game has ended begins the next one at once. Games are numbered in the order in
+    which they begin; the chance of a game and of its searches follows from the seed and its number.
+    Between two calls every table rests at a decision between several actions.
     """
 
-    def __init__(
-        self,
-        game: Game,
-        games: int,
-        settings: Settings,
-        evaluator: Literal["rollout", "uniform"] | Evaluator,
-        device: str,
-        opening: int = 8,
-    ) -> None:
-        self.game, self.games, self.device = game, games, device
-        self.opening = opening if settings.root == "puct" else 0
-        self.search = Search(game, games, settings, evaluator=evaluator, device=device)
+    def __init__(self, game: Game, size: int, device: str, seed: int) -> None:
+        self.game, self.size, self.seed = game, size, seed
+        self.device = device_named(device)
+        self.tables = empty_rolling(self.device, game, size)
+        self.notes = empty_notes(self.device, game, size, ROOM)
+        self.options = self.device.put(np.array([game.options.numbers()]))
+        self.begun = self.ended = self.clock = 0
+        self._decisions: list[Decisions] = []
+        self._order: list[NDArray[np.int64]] = []  # of play, of these decisions
+        self._results: list[Results] = []
+        self._begin(np.arange(size))
+        self._roll_on()
 
-    def play(
-        self, seed: int, iteration: int, progress: Callable[[int], None] | None = None
-    ) -> Positions:
-        """The decisions of one batch of games; they follow from seed and iteration."""
-        tables = streams(seed, "table", self.games, iteration * self.games)
-        trees = streams(seed, "search", self.games, iteration * self.games)
-        batch = Batch.of(
-            self.game, np.zeros(self.games, self.game.state), tables, device=self.device
-        )
-        trees = batch.device.put(trees)
-        batch.start()
-        roots: NDArray[np.void] | None = None
-        parts, lanes = [], []
+    def move(self, search: Search, deadline: float | None = None) -> None:
+        """Search every table's decision, and play on.
+
+        deadline: on the monotonic clock; TimeIsUp is raised when it has passed, and the tables
+        stand as they stood before.
+        """
+        before = None if deadline is None else np.array(self.device.get(self.tables.trees))
+        search.think(self.tables.states, self.tables.trees, deadline)
+        if deadline is not None and time.monotonic() > deadline:
+            self.tables = self.tables._replace(trees=self.device.put(before))
+            raise TimeIsUp
+        opening = OPENING if search.settings.root == "puct" else 0
+        arrays = self.tables, self.notes, search.roots()
+        self.device.run(decide_all, self.size, *arrays, opening, self.clock)
+        self._roll_on()
+        self.clock += 1
+
+    def _roll_on(self) -> None:
+        """Take every table to a decision between several actions, through the ends of games."""
         while True:
-            batch.settle()
-            turns = batch.device.get(batch.turns())
-            live = turns >= 0
-            if not live.any():
+            self.device.run(roll_on_all, self.size, self.tables, self.notes, self.clock)
+            status = self.device.get(self.tables.status)
+            if (over := np.flatnonzero(status == ENDED)).size:
+                self._end(over)
+                self._begin(over)
+            elif (status == FULL).any():
+                self._fetch()
+            else:
                 break
-            states = batch.host()
-            # Finished tables are searched at their last decision; the result is not used.
-            if roots is None:
-                roots = states.copy()
-            roots[live] = states[live]
-            found = self.search.run(roots, trees)
-            parts.append(_decisions(found, roots, turns, live))
-            lanes.append(np.flatnonzero(live))
-            chosen = self._chosen(found, trees, batch, len(parts))
-            batch.play(np.where(live, chosen, -1), check=False)
-            if progress is not None:
-                progress(len(parts))
-        return _ended(parts, np.concatenate(lanes), batch)
+        if self.device.get(self.notes.used).max() >= ROOM - SPARE:
+            self._fetch()
 
-    def _chosen(
-        self, found: Found, trees: NDArray[np.void], batch: Batch, move: int
-    ) -> NDArray[np.integer]:
-        chosen: NDArray[np.integer] = found.best
-        if move > self.opening:
-            return chosen
-        uniform = batch.device.empty((self.games, 1), np.float64)
-        batch.run(uniforms_all, trees, uniform)
-        drawn = batch.device.get(uniform)[:, 0]
-        chosen = sampled(found, 1.0, lambda n: drawn)
-        return chosen
+    def _end(self, tables: NDArray[np.integer]) -> None:
+        columns = self.tables.numbers, self.tables.scores, self.tables.margins
+        self._results.append(Results(*(self.device.get(column)[tables] for column in columns)))
+        self.ended += len(tables)
 
+    def _begin(self, tables: NDArray[np.integer]) -> None:
+        rngs, trees = (
+            self.device.put(streams(self.seed, purpose, len(tables), self.begun))
+            for purpose in ("table", "search")
+        )
+        which = self.device.put(tables.astype(np.int64))
+        arrays = which, self.tables, rngs, trees, self.begun, self.options
+        self.device.run(begin_all, len(tables), *arrays)
+        self.begun += len(tables)
 
-def _decisions(
-    found: Found, roots: NDArray[np.void], turns: NDArray[np.integer], live: NDArray[np.bool_]
-) -> Positions:
-    """The decisions at live tables; score and margin are still unknown."""
-    legal = np.arange(found.actions.shape[1]) < found.counts[:, None]
-    unknown = np.zeros(int(live.sum()), np.float32)
-    return Positions(
-        states=roots[live],
-        seats=turns[live].astype(np.int8),
-        actions=np.where(legal, found.actions, -1)[live].astype(np.int16),
-        policy=np.where(legal, found.policy, 0.0)[live].astype(np.float32),
-        value=found.value[live].astype(np.float32),
-        score=unknown,
-        margin=unknown,
-    )
+    def _fetch(self) -> None:
+        """Take the notes from the device."""
+        notes = Notes(*(self.device.get(array) for array in self.notes))
+        table, place = np.nonzero(np.arange(ROOM) < notes.used[:, None])
+        order = notes.facts["clock"][table, place] * self.size + table
+        sorting = np.argsort(order, kind="stable")
+        at = table[sorting], place[sorting]
+        facts = notes.facts[at]
+        self._order.append(order[sorting])
+        self._decisions.append(
+            Decisions(
+                states=notes.words[at].view(self.game.state).reshape(-1),
+                seats=facts["seat"].astype(np.int8),
+                actions=notes.actions[at],
+                policy=notes.policy[at],
+                value=facts["value"].copy(),
+                games=facts["game"].copy(),
+                moves=facts["move"].copy(),
+                played=facts["played"].copy(),
+                outcomes=facts["outcome"].copy(),
+            )
+        )
+        self.notes = self.notes._replace(used=self.device.empty(self.size, np.int64))
 
+    def taken(self) -> Shard | None:
+        """What was decided and what ended since the last time; None if nothing was decided."""
+        self._fetch()
+        decisions, order = Decisions.joined(self._decisions), np.concatenate(self._order)
+        if (order[1:] < order[:-1]).any():  # a table had no room in the middle of a move
+            decisions = decisions[np.argsort(order, kind="stable")]
+        none = np.zeros((0, self.game.seats), np.float32)
+        nothing = Results(np.zeros(0, np.int64), none, none)
+        shard = Shard(decisions, Results.joined([nothing, *self._results]))
+        self._decisions, self._order, self._results = [], [], []
+        return shard if len(decisions) else None
 
-def _ended(parts: list[Positions], lanes: NDArray[np.integer], batch: Batch) -> Positions:
-    """All decisions, with the scores and margins of their games."""
-    positions = Positions.joined(parts)
-    scores, margins = (batch.device.get(x) for x in (batch.scores(), batch.margins()))
-    positions.score = scores[lanes, positions.seats]
-    positions.margin = margins[lanes, positions.seats]
-    return positions
+    # checkpoints
+
+    def arrays(self) -> Arrays:
+        """Everything that a resumed run needs, by name, once all decisions have been taken."""
+        assert not self._decisions and not self._results, "decisions would be lost"
+        states = np.array(self.device.get(self.tables.states))
+        saved = {name: self.device.get(getattr(self.tables, name)) for name in SAVED}
+        words = {name: as_words(saved[name]) for name in ("rngs", "trees")}
+        counts = np.array([self.begun, self.ended, self.clock])
+        return {"states": as_words(states), "counts": counts, **saved, **words}
+
+    def restore(self, arrays: Arrays) -> None:
+        """Continue with the tables of `arrays`."""
+        states = np.array(arrays["states"]).reshape(-1).view(self.game.state)
+        check_states(self.game, states)
+        if self.game.flaw is not None:
+            check_positions(self.game, states, "the games under way")
+        put, given = self.device.put, dict(arrays)
+        for name in ("rngs", "trees"):
+            given[name] = np.array(given[name]).reshape(-1).view(STREAM)
+        saved = {name: put(np.array(given[name])) for name in SAVED}
+        if {len(states), *map(len, saved.values())} != {self.size}:
+            raise ValueError(f"this is self-play at {self.size} tables")
+        placed = put(states)
+        self.tables = self.tables._replace(states=placed, words=as_words(placed), **saved)
+        self.begun, self.ended, self.clock = map(int, arrays["counts"])
