@@ -121,14 +121,10 @@ class Learner:
         A part of the result gives way to what the search found for the seat that looks. What that
         seat gains, its partners gain and the other seats lose in equal parts. [batch, seats]
         """
-        scores = self.scores(positions)
+        scores = positions.scores
         found = self.learning.search_share * (positions.value - scores[:, 0])
         targets = scores + found[:, None] * self.effects[positions.seats]
         return targets.astype(np.float32)
-
-    def scores(self, positions: Positions) -> NDArray[np.float32]:
-        """The scores of all seats at the end, the one that looks first. [batch, seats]"""
-        return positions.score[:, None] * self.effects[positions.seats]
 
     def _put(self, array: NDArray[np.float32] | NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
