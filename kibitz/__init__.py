@@ -37,6 +37,7 @@ _HOMES = {
     "match": ".arena.match",
     "player": ".players",
     "table": ".arena.table",
+    "train": ".train",
 }
 
 __all__ = [
@@ -52,13 +53,15 @@ __all__ = [
     "match",
     "player",
     "table",
+    "train",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'kibitz' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name], __name__), name)
+    home = importlib.import_module(_HOMES[name], __name__)
+    return home if name == "train" else getattr(home, name)  # a room that can be called
 
 
 def __dir__() -> list[str]:

@@ -32,6 +32,7 @@ FLOOR = {
     "search": 1,
     "bidding": 2,
     "portable": 2,
+    "progress": 2,
     "players": 3,
     "arena": 4,
     "contract": 4,
@@ -41,8 +42,9 @@ FLOOR = {
     "terminal": 6,
     "adapters": 7,
     "web": 7,
+    "training": 7,
     "cli": 8,
-    "__init__": 7,
+    "__init__": 8,
     "__main__": 9,
 }
 
@@ -61,7 +63,9 @@ each_file = pytest.mark.parametrize(
 
 
 def room_of(path):
-    return path.relative_to(HOUSE).parts[0].removesuffix(".py")
+    """`kibitz.train(...)` is called at the front door, but a room has that name: so it is there."""
+    at = path.relative_to(HOUSE).parts
+    return "__init__" if at == ("train", "__init__.py") else at[0].removesuffix(".py")
 
 
 def modules_used_by(path):

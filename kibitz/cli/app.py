@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from .. import __version__
+from ..progress import ProgressBar as ProgressBar
 
 if TYPE_CHECKING:
     from ..game import Game
@@ -194,37 +195,6 @@ def _top(
     ] = False,
 ) -> None:
     pass
-
-
-class ProgressBar:
-    """A progress bar on the error stream, shown only if that is a terminal."""
-
-    def __init__(self, total: int, quiet: bool = False) -> None:
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeRemainingColumn(),
-            TextColumn("{task.description}"),
-        )
-        self.bar = Progress(
-            *columns, console=err, transient=True, disable=quiet or not err.is_terminal
-        )
-        self.task = self.bar.add_task("", total=total)
-
-    def __enter__(self) -> Callable[[int, str], None]:
-        self.bar.start()
-        return lambda done, text: self.bar.update(self.task, completed=done, description=text)
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
 
 
 def one_torch_thread() -> None:

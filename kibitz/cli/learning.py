@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,18 +13,16 @@ from .app import (
     Device,
     GameName,
     OptionTexts,
-    ProgressBar,
     SkipBad,
     app,
     command_with,
-    one_torch_thread,
     options_of,
     out,
 )
 from .strength import one_line
 
 if TYPE_CHECKING:
-    from ..train.run import Run
+    from ..train.method import Training as Recipe
 
 # Learning ---------------------------------------------------------------------------------------
 
@@ -53,8 +50,17 @@ class Training:
     """The options of `kibitz train`."""
 
     name: GameName
-    out_folder: Annotated[Path, typer.Option("--out", help="The folder of the run.")]
-    recipe: Annotated[str, typer.Option(help="Which recipe of the game.")] = "default"
+    out_folder: Annotated[
+        Path | None,
+        typer.Option("--out", help="The folder of the run.", show_default="runs/GAME"),
+    ] = None
+    recipe: Annotated[
+        str,
+        typer.Option(
+            help="A recipe of the game; `any`, which serves every game; or your own, FILE.py or "
+            "FILE.py:NAME."
+        ),
+    ] = "default"
     device: Device = "cpu"
     minutes: Annotated[float | None, typer.Option(help="Stop after this many minutes.")] = None
     resume: Annotated[bool, typer.Option("--resume", help="Continue a run.")] = False
@@ -72,74 +78,37 @@ class Training:
     start: Annotated[Path | None, typer.Option("--from", help="Start from this network.")] = None
     seed: RunSeed = None
 
-    def run(self) -> Run:
-        """The run in its folder, new or resumed."""
-        from ..recipes import recipe
-        from ..train.run import Run
-
-        chosen = recipe(self.name, self.recipe, **options_of(self.option))
+    def change(self, recipe: Recipe) -> Recipe:
+        """The recipe with the opponents and the data that were asked for."""
         if self.against:
-            chosen = chosen.with_opponents(self.against)
+            recipe = recipe.with_opponents(self.against)
         if self.data:
-            chosen = chosen.with_data(self.data, skip_bad=self.skip_bad)
-        return Run(
-            chosen,
-            self.out_folder,
-            device=self.device,
-            seed=self.seed,
-            resume=self.resume,
-            refill=self.refill,
-            start=self.start,
-        )
+            recipe = recipe.with_data(self.data, skip_bad=self.skip_bad)
+        return recipe
 
 
 @command_with(Training, epilog="Example: kibitz train liars_dice --out runs/first")
 def train(asked: Training) -> None:
     """Train a player. Stop it at any time; --resume continues to the same result."""
-    seconds = seconds_of(asked.minutes)
-    run = asked.run()
-    if run.recipe.searches:
-        one_torch_thread()
-    for remark in run.remarks:
-        say(remark)
-    watched(run, seconds)
-    report = asked.out_folder / "report.txt"
-    if report.exists():
-        say(report.read_text())
-    player = asked.out_folder / "player.safetensors"
-    run.champion(player, {"recipe": asked.recipe, "iterations": run.standing.iteration})
-    run.close()
-    text = run.recipe.player_text(player)
-    options = (f" -o {key}={option_text(value)}" for key, value in run.recipe.options.items())
-    say(f"Play it: kibitz play {asked.name} --against {text}{''.join(options)}")
+    from .. import training
 
-
-def seconds_of(minutes: float | None) -> float | None:
-    from ..game import GameError
-
-    if minutes is not None and not 0 <= minutes < math.inf:
-        raise GameError(f"--minutes is 0 or more, not {minutes}")
-    return None if minutes is None else 60 * minutes
-
-
-def watched(run: Run, seconds: float | None) -> None:
-    """Train with a progress bar, and print a line per iteration."""
-    from ..train.report import line
-
-    with ProgressBar(run.recipe.iterations) as update:
-
-        def stage(what: str, done: int, of: int) -> None:
-            update(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
-
-        run.train(seconds=seconds, progress=lambda row: say(line(row)), stage=stage)
+    training.train(
+        asked.name,
+        asked.out_folder,
+        recipe=asked.recipe,
+        change=asked.change,
+        minutes=asked.minutes,
+        options=options_of(asked.option),
+        device=asked.device,
+        seed=asked.seed,
+        resume=asked.resume,
+        refill=asked.refill,
+        start=asked.start,
+    )
 
 
 def say(sentence: str) -> None:
     out.print(escape(sentence), highlight=False, soft_wrap=True)
-
-
-def option_text(value: object) -> str:
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 @app.command("import", epilog="Example: kibitz import model_45_joker.onnx net.safetensors")
@@ -160,6 +129,7 @@ def import_(
     """Import a network of another program; -o dice=4,5 or 5,4 if a file does not say which."""
     from ..adapters.exchange import changed_options, import_net
     from ..adapters.model_folder import read_folder
+    from ..training import option_text
 
     if file.is_dir() and option:
         raise typer.BadParameter("--option is for a file; a model folder says what it is for")

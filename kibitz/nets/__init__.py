@@ -110,7 +110,8 @@ def _described(path: str | Path, metadata: dict[str, str]) -> tuple[Kind, Config
     if kind is None:
         known = ", ".join(all_kinds())
         raise NetError(
-            f"{path} holds a network of the kind {metadata.get('net')!r}; kibitz knows {known}"
+            f"{path} holds a network of the kind {metadata.get('net')!r}; kibitz knows {known}, "
+            "and others by their file: net:PATH,code=FILE.py"
         )
     fields, about = _json_object(path, metadata, "config"), _json_object(path, metadata, "about")
     try:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
-from ..game import Game
+from ..game import Game, GameError
 from .accumulator import AccumulatorConfig, AccumulatorNet
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .dual_view import DualViewConfig, DualViewNet, encoding_of
@@ -142,6 +142,18 @@ def all_kinds() -> dict[str, Kind]:
     rooms = sorted(file.parent.name for file in HOUSE.glob("*/kinds.py"))
     modules = [importlib.import_module(f"kibitz.{room}.kinds") for room in rooms]
     return {kind.name: kind for module in modules for kind in module.KINDS}
+
+
+def adopt(kinds: Iterable[Kind], source: Path) -> None:
+    """Add kinds of networks from a file outside the package; an edited one replaces its former."""
+    known = all_kinds()
+    for kind in kinds:
+        if not isinstance(kind, Kind):
+            raise GameError(f"{source}: KINDS holds {kind!r}, which is not a Kind")
+        before = known.get(kind.name)
+        if before is not None and before.net.__module__.startswith("kibitz."):
+            raise GameError(f"{source}: there is a kind of network {kind.name!r} in kibitz already")
+        known[kind.name] = kind
 
 
 def kind_of(net: nn.Module) -> Kind | None:

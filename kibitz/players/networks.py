@@ -7,12 +7,14 @@ import json
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..devices import Cpu
 from ..game import DEFAULT_VIEW, Game
+from ..games import module
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
 from .searching import TreeSearch
@@ -159,9 +161,12 @@ def network(
     """`net:PATH,mode=sample`: a network without search; with `sims=200` it searches.
 
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
-    own: options of the kind of network, such as how long it looks ahead.
+    own: options of the kind of network, such as how long it looks ahead; and `code=FILE.py`, the
+    file of a kind of your own.
     """
     _check_device(device)
+    if code := own.pop("code", ""):
+        learn_kinds(Path(code))
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -180,6 +185,17 @@ def network(
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
 
 
+def learn_kinds(file: Path) -> ModuleType:
+    """Run a Python file, so that the kinds of networks in its KINDS can be built."""
+    from ..nets.kinds import adopt
+
+    if not file.is_file():
+        raise PlayerError(f"there is no file {str(file)!r}")
+    found = module(file)
+    adopt(getattr(found, "KINDS", ()), file)
+    return found
+
+
 def _searching(game: Game, net: Any, count: int, name: str, device: str) -> TreeSearch:
     from ..nets.evaluate import NetEvaluator
 
@@ -192,7 +208,7 @@ def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    check_options("net", own, [*REGISTRY["net"].defaults, *has])
+    check_options("net", own, [*REGISTRY["net"].defaults, "code", *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

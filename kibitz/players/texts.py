@@ -58,7 +58,7 @@ def shown_option(key: str, value: str) -> str:
     """An option in a player's name; of a path only the file."""
     if key == "path":
         return Path(value).name
-    return f"{key}={Path(value).name if key == 'judge' else value}"
+    return f"{key}={Path(value).name if key in ('judge', 'code') else value}"
 
 
 REGISTRY: dict[str, Entry] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,23 +35,38 @@ def generation(game: str) -> Generation:
 def recipe(game: str | Path, which: str = "default", **options: object) -> Training:
     """A recipe for a game under these options.
 
-    which: `default`; another that the game's file has, such as `demo`; or `any`, which serves every
-    game and is the default of those without a recipe of their own.
+    which: `default`; another that the game's file has, such as `demo`; `any`, which serves every
+    game and is the default of those without a recipe of their own; or one from outside the package,
+    `FILE.py` or `FILE.py:NAME`.
     """
-    own = _recipes(str(game))
-    if which == "any" or (which == "default" and not own):
-        return any_game(game, **options)
-    if which not in own:
-        raise GameError(f"{game} has no recipe {which!r}; it has: {', '.join([*own, 'any'])}")
-    found = own[which]
-    return replace(found, options={**found.options, **options})
+    if outside := re.fullmatch(r"(.+\.py)(?::(\w+))?", which):
+        own, name = _recipes_in(Path(outside[1])), outside[2] or "default"
+    else:
+        own, name = _recipes_of(str(game)), which
+        if name == "any" or (name == "default" and not own):
+            return any_game(game, **options)
+    if name not in own:
+        where, has = outside[1] if outside else game, ", ".join(own if outside else [*own, "any"])
+        raise GameError(f"{where} has no recipe {name!r}; it has: {has}")
+    return replace(own[name], game=str(game), options={**own[name].options, **options})
 
 
-def _recipes(game: str) -> dict[str, Training]:
+def _recipes_of(game: str) -> dict[str, Training]:
     """The recipes of a game of the package, by name."""
     if game not in names():
         return {}
     found: dict[str, Training] = importlib.import_module(f"{__name__}.{game}").RECIPES
+    return found
+
+
+def _recipes_in(file: Path) -> dict[str, Training]:
+    """The recipes in a file from outside, by name. Its kinds of networks are known from now on."""
+    from ..players.networks import learn_kinds
+    from ..train.method import Training
+
+    found = getattr(learn_kinds(file), "RECIPES", None)
+    if not isinstance(found, dict) or not all(isinstance(r, Training) for r in found.values()):
+        raise GameError(f"{file} has no RECIPES: a dictionary of recipes by name")
     return found
 
 
