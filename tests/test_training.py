@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+import torch
 from conftest import COIN, PARTNERS
 from test_goofspiel import FILE as GOOFSPIEL
 
@@ -13,9 +14,10 @@ import kibitz
 from kibitz import cli
 from kibitz.game import GameError
 from kibitz.games import load
-from kibitz.nets import load_net
-from kibitz.nets.zones import ZoneNet
+from kibitz.nets import load_net, save_net
+from kibitz.nets.zones import ZoneConfig, ZoneNet
 from kibitz.recipes import any_game, recipe
+from kibitz.train.run import Run
 from kibitz.train.tree_search.loop import fitting
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -179,3 +181,33 @@ def test_a_file_that_holds_no_recipe_gets_a_sentence(text, which, sentence, tmp_
             "from kibitz.nets.kinds import *\nKINDS = (KINDS[0],)\nRECIPES = {}\n"
         )
         recipe("kuhn", str(tmp_path / "zones.py"))
+
+
+# Weights of another run ---------------------------------------------------------------------------
+
+
+def test_weights_are_carried_where_they_fit_and_it_is_said_which(tmp_path, capsys):
+    def trained(name, **settings):
+        sizes = {"cards": 4} if name == "small" else {"cards": 5}
+        run = Run(small(recipe(GOOFSPIEL, **sizes)), tmp_path / name, seed=1, **settings)
+        run.close()
+        return run
+
+    first = trained("small")
+    first.champion(tmp_path / "small.safetensors", {})
+    fresh, second = trained("fresh"), trained("larger", start=tmp_path / "small.safetensors")
+    (said,) = second.remarks
+    assert said.endswith(
+        "27 tensors were carried; of another shape: inputs.weight, policy.weight, policy.bias."
+    )
+    weights = [run.method.average.state_dict() for run in (first, fresh, second)]
+    for name, mine in weights[2].items():
+        old = weights[0][name]
+        assert torch.equal(mine, old if mine.shape == old.shape else weights[1][name]), name
+
+
+def test_a_network_of_which_nothing_fits_is_refused(tmp_path):
+    save_net(tmp_path / "net.safetensors", ZoneNet(ZoneConfig()), {})
+    with pytest.raises(GameError, match="holds no weights that fit"):
+        Run(small(any_game(COIN)), tmp_path / "run", start=tmp_path / "net.safetensors")
+    assert not (tmp_path / "run").exists()

@@ -39,6 +39,7 @@ from .method import Interruptible, Stage, TimeIsUp, Training
 from .metrics import Row, until
 from .report import Board, draw, table
 from .seeds import checked_seed
+from .weights import carried
 
 
 @dataclass
@@ -276,15 +277,16 @@ class Run:
     # saving
 
     def _load_start(self, path: Path) -> None:
-        """Begin with the weights of a file."""
+        """Begin with the weights of a file, as far as they fit."""
         net, _ = load_net(path)
-        average = self.method.average
-        if type(net) is not type(average) or net.config != average.config:
-            raise GameError(f"{path} holds another network than this recipe trains")
+        found = carried(net.float(), self.method.average)
+        if not found.weights:
+            raise GameError(f"{path} holds no weights that fit the network of this recipe")
         arrays = self.method.arrays()
         for part in ("net", "average"):
-            arrays |= {f"{part}.{name}": array.numpy() for name, array in net.state_dict().items()}
+            arrays |= {f"{part}.{name}": array.numpy() for name, array in found.weights.items()}
         self.method.restore(arrays, 0)
+        self.remarks.append(f"From {path}: {found.sentence}.")
 
     def _save(self, row: Row) -> None:
         self.standing.rows += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -52,6 +53,34 @@ def restore(holders: Holders, arrays: Arrays) -> None:
             state.setdefault(int(number), {})[key] = tensor
         groups = holder.state_dict()["param_groups"]
         holder.load_state_dict({"state": state, "param_groups": groups})
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What of a network's weights fits another: tensors whose names and shapes agree."""
+
+    weights: dict[str, Tensor]
+    left: dict[str, list[str]]
+    """The names of all others, by why they were not carried."""
+
+    @property
+    def sentence(self) -> str:
+        """What was carried, and what was not."""
+        reasons = [f"{why}: {', '.join(names)}" for why, names in self.left.items() if names]
+        return "; ".join([f"{len(self.weights)} tensors were carried", *reasons])
+
+
+def carried(net: nn.Module, into: nn.Module) -> Carried:
+    """The weights of `net` that have a place in `into`."""
+    source, target = net.state_dict(), into.state_dict()
+    both = [name for name in target if name in source]
+    fits = {name: source[name] for name in both if source[name].shape == target[name].shape}
+    left = {
+        "of another shape": [name for name in both if name not in fits],
+        "new": [name for name in target if name not in source],
+        "not used": [name for name in source if name not in target],
+    }
+    return Carried(fits, left)
 
 
 @torch.no_grad()

@@ -74,7 +74,6 @@ def complaint(capsys, monkeypatch, *words: str) -> str:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ("beasty_bar --recipe demo -o players=3", "is for 2 seats, but beasty_bar with"),
         ("dominion -o players=3", "is for 2 seats, but dominion with these options has 3"),
         ("liars_dice --recipe fast", "has no recipe 'fast'"),
         ("liars_dice --minutes nan", "--minutes is 0 or more, not nan"),
