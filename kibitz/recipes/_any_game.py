@@ -1,4 +1,4 @@
-"""Any game: a residual network over its view, Gumbel search, self-play; made for two cores.
+"""Any game: a residual network over its view, tree search, self-play; made for two cores.
 
 It serves games that have no recipe of their own, with any number of seats, also from outside the
 package.
@@ -19,40 +19,46 @@ from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 
 RANDOM_GAMES = 512  # to see how large margins are
+ITERATIONS, STEPS = 150, 40  # some minutes for a short game
 
 
 def any_game(name: str | Path, **options: object) -> SearchTraining:
     """The recipe for a game, by its name or path, under these options."""
     game = load(name, **options)
+    # PUCT, not Gumbel search: with few simulations over hidden cards and dice its targets are less
+    # noisy. Much exploration keeps opponents in the tree from answering what they cannot have seen.
+    search = Settings(simulations=32, explore=4.0, noise=0.25, alpha=min(1.0, 10 / game.max_legal))
+    learning = Learning(
+        batch=512,
+        learning_rate=2e-3,
+        warm_up=50,
+        steps=ITERATIONS * STEPS,
+        average_decay=0.995,
+        search_share=0.5,
+        margin_scale=usual_margin(game),
+        margin_share=0.0 if game.margin is game.score else 0.5,
+    )
     return SearchTraining(
         game=str(name),
         options=dict(options),
         net="residual",
-        search=Settings(simulations=32, root="gumbel", considered=8),
-        learning=Learning(
-            batch=512,
-            learning_rate=2e-3,
-            warm_up=50,
-            steps=4000,
-            average_decay=0.99,
-            search_share=0.5,
-            margin_scale=largest_margin(game),
-        ),
+        search=search,
+        learning=learning,
         games=256,
-        steps=40,
+        steps=STEPS,
         replay_size=100_000,
-        iterations=100,
-        gate_every=5,
+        iterations=ITERATIONS,
+        gate_every=10,
         gate_games=200,
         baselines=("random", *game.players),
     )
 
 
-def largest_margin(game: Game) -> float:
-    """How far ahead or behind a seat can be: the most in games of random play, at least 1."""
+def usual_margin(game: Game) -> float:
+    """Twice the spread of margins in games of random play: few are larger."""
     if game.margin is game.score:
         return max(map(abs, game.score_range))
     batch = Batch(game, RANDOM_GAMES, seed=0)
     rngs = streams(0, "player", 2 * RANDOM_GAMES).reshape(RANDOM_GAMES, 2)
     batch.contest("random", "random", np.zeros((RANDOM_GAMES, game.seats), np.int64), rngs)
-    return max(1.0, float(np.abs(batch.margins()).max()))
+    return max(2 * float(batch.margins().std()), 1e-6)

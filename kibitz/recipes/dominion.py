@@ -12,7 +12,7 @@ DEFAULT = SearchTraining(
     net="card_set",
     config={"slots": 17, "margin_head": True},  # a base game fills seventeen
     search=Settings(simulations=64, root="gumbel", explore=1.5),
-    learning=Learning(batch=1024, learning_rate=1e-3, steps=20_000),
+    learning=Learning(batch=1024, learning_rate=1e-3, steps=20_000, margin_scale=30.0),
     games=2048,
     steps=100,
     replay_size=500_000,

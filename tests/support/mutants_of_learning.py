@@ -165,9 +165,30 @@ TRAIN = [
     mutant(
         "the value is learnt with the wrong sign",
         "train/tree_search/learner.py",
-        "self._put((1 - share) * positions.score + share * positions.value)",
-        "-self._put((1 - share) * positions.score + share * positions.value)",
+        "self._put(self.value_targets(positions))",
+        "-self._put(self.value_targets(positions))",
         "train/test_train.py::test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself",
+    ),
+    mutant(
+        "partners are taken for opponents",
+        "train/tree_search/learner.py",
+        "teams, seats = np.array(game.teams), np.arange(game.seats)",
+        "teams = seats = np.arange(game.seats)",
+        "train/test_learner.py::test_partners_gain_together",
+    ),
+    mutant(
+        "what the search finds is not taken from the other seats",
+        "train/tree_search/learner.py",
+        "(ahead + found)[:, None] * self.effects[positions.seats]",
+        "(ahead + found)[:, None] * np.eye(scores.shape[1])[:1]",
+        "train/test_learner.py::test_what_the_search_found_is_taken_from_the_others_in_equal_parts",
+    ),
+    mutant(
+        "weights of another shape are carried",
+        "train/weights.py",
+        "for name in both if source[name].shape == target[name].shape}",
+        "for name in both}",
+        "test_training.py::test_weights_are_carried_where_they_fit_and_it_is_said_which",
     ),
     mutant(
         "every player passes the gate",

@@ -336,11 +336,12 @@ def test_the_average_has_the_statistics_of_batch_normalisation():
 
 def test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself():
     game, rows = load("beasty_bar", early_stop=True), positions_of(4)
-    rows.score[:], rows.value[:], rows.margin[:] = 1.0, -1.0, 0.5
+    rows.scores[:], rows.value[:], rows.margin[:] = (1.0, -1.0), -1.0, 0.5
     learner = Learner(game, nn.Linear(1, 1), Learning(search_share=0.25), "cpu", seed=1)
     logits = torch.zeros(4, game.num_actions)
     logits[:, 0] = 50.0  # not legal, and what a missing action would be taken for
-    losses = learner.losses(rows, logits, torch.full((4, 2), 0.5), torch.full((4,), 0.5))
+    values = torch.tensor([[0.5, -0.5]] * 4)
+    losses = learner.losses(rows, logits, values, torch.full((4,), 0.5))
     assert float(losses["policy"]) == pytest.approx(np.log(2))
     assert float(losses["value"]) == pytest.approx(0) == float(losses["margin"])
 

@@ -44,6 +44,9 @@ class Learning:
     """Weight of the margin's loss beside those of policy and value."""
     margin_scale: float = 1.0
     """The margin that a network calls 1; larger ones are cut."""
+    margin_share: float = 0.0
+    """Share of the margin in the result: a player that only wants to win plays anyhow once it is
+    far ahead or behind, and learns little from games that many moves have decided."""
 
 
 class Learner:
@@ -111,8 +114,8 @@ class Learner:
             "value": functional.mse_loss(values, self._put(self.value_targets(positions))),
         }
         if margins is not None:
-            margin = np.clip(positions.margin / self.learning.margin_scale, -1, 1)
-            losses["margin"] = functional.mse_loss(margins.float().reshape(-1), self._put(margin))
+            margin = self._put(self._margins(positions))
+            losses["margin"] = functional.mse_loss(margins.float().reshape(-1), margin)
         return losses
 
     def value_targets(self, positions: Positions) -> NDArray[np.float32]:
@@ -121,10 +124,16 @@ class Learner:
         A part of the result gives way to what the search found for the seat that looks. What that
         seat gains, its partners gain and the other seats lose in equal parts. [batch, seats]
         """
-        scores = positions.scores
-        found = self.learning.search_share * (positions.value - scores[:, 0])
-        targets = scores + found[:, None] * self.effects[positions.seats]
-        return targets.astype(np.float32)
+        learning, scores = self.learning, positions.scores
+        ahead = learning.margin_share * (self._margins(positions) - scores[:, 0])
+        found = learning.search_share * (positions.value - scores[:, 0] - ahead)
+        targets = scores + (ahead + found)[:, None] * self.effects[positions.seats]
+        return np.asarray(targets, np.float32)
+
+    def _margins(self, positions: Positions) -> NDArray[np.float32]:
+        """The margins of the seats that look, from -1 to 1. [batch]"""
+        margins = positions.margin / np.float32(self.learning.margin_scale)
+        return np.asarray(np.clip(margins, -1, 1), np.float32)
 
     def _put(self, array: NDArray[np.float32] | NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
