@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,20 @@ def test_the_game_of_the_docs_shows_the_die_that_was_thrown(tmp_path):
         for seat, thrown in enumerate(table.events[:2]):
             die = thrown.text.removeprefix("throws ")
             assert table.seen(seat).splitlines()[0] == f"your die: {die}"
+
+
+def test_the_network_of_the_docs_learns_and_sits_down(tmp_path, capsys):
+    path = tmp_path / "plain.py"
+    path.write_text("\n\n".join(python_blocks("docs/adding_a_network.md")))
+    text = kibitz.train(
+        "kuhn",
+        tmp_path / "run",
+        recipe=str(path),
+        change=lambda recipe: replace(recipe, iterations=2, games=16, gate_games=8, gate_every=2),
+        seed=1,
+    )
+    assert match(load("kuhn"), f"{text},code={path}", "random", games=20, seed=1).games == 20
+    assert "iteration 2" in capsys.readouterr().out
 
 
 def test_the_code_of_the_readme_plays_a_hand(capsys):

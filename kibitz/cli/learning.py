@@ -35,6 +35,9 @@ RefillFlag = Annotated[
         "intact checkpoint alone, and refill the replay by self-play.",
     ),
 ]
+Code = Annotated[
+    Path | None, typer.Option(help="The Python file of a kind of network of your own.")
+]
 RunSeed = Annotated[
     int | None,
     typer.Option(
@@ -125,12 +128,16 @@ def import_(
         Path, typer.Argument(metavar="OUT.safetensors", help="The checkpoint to write.")
     ],
     option: OptionTexts = None,
+    code: Code = None,
 ) -> None:
     """Import a network of another program; -o dice=4,5 or 5,4 if a file does not say which."""
     from ..adapters.exchange import changed_options, import_net
     from ..adapters.model_folder import read_folder
+    from ..players.networks import learn_kinds
     from ..training import option_text
 
+    if code is not None:
+        learn_kinds(code)
     if file.is_dir() and option:
         raise typer.BadParameter("--option is for a file; a model folder says what it is for")
     folder = file.is_dir()
@@ -165,11 +172,15 @@ def export(
         bool,
         typer.Option("--batched", help="Let the network take any number of rows, not just one."),
     ] = False,
+    code: Code = None,
 ) -> None:
     """Export a network, for runtimes without torch or as a model folder."""
     from ..adapters.exchange import export_net
     from ..adapters.model_folder import write_folder
+    from ..players.networks import learn_kinds
 
+    if code is not None:
+        learn_kinds(code)
     if folder is not None and out_file is None and not batched:
         for remark in write_folder(file, folder):
             say(remark)
