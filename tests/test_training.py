@@ -70,6 +70,13 @@ def test_the_command_does_the_same_as_the_call(tmp_path, capsys, monkeypatch):
     capsys.readouterr()
 
 
+def test_a_run_is_resumed_from_another_folder(tmp_path, capsys, monkeypatch):
+    kibitz.train(COIN, tmp_path / "run", change=small, minutes=0, seed=1)
+    monkeypatch.chdir(COIN.parent)
+    kibitz.train("./coin.py", tmp_path / "run", change=small, resume=True)
+    assert "iteration 2" in capsys.readouterr().out
+
+
 def test_a_game_with_a_recipe_of_its_own_has_the_other_one_as_well():
     assert recipe("beasty_bar").net == "zones"
     assert recipe("beasty_bar", "any").net == "residual"

@@ -101,8 +101,8 @@ class Training:
         raise GameError(f"{self.method} learns from its own games and takes no data")
 
     def described(self) -> dict[str, Any]:
-        """All that must agree between a run and its continuation."""
-        return asdict(self)
+        """All that must agree between a run and its continuation, wherever that happens."""
+        return asdict(self) | {"game": Path(self.game).name}
 
     def player_text(self, file: Path) -> str:
         """The text that seats a trained network."""
