@@ -38,6 +38,8 @@ class Standing:
     """Rows of metrics written so far."""
     refilled: bool = False
     """Whether something was lost: an undisturbed run would have other numbers."""
+    rates: dict[str, float] = field(default_factory=dict)
+    """What a gate has found so far, by opponent, if the time was up before its end."""
     league: League = field(default_factory=League)
 
 

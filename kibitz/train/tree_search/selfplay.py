@@ -75,11 +75,11 @@ class SelfPlay:
         while True:
             self.device.run(roll_on_all, self.size, self.tables, self.notes, self.clock)
             status = self.device.get(self.tables.status)
-            if (over := np.flatnonzero(status == ENDED)).size:
+            if (status == FULL).any():  # first of all: the numbers of games must not depend on it
+                self._fetch()
+            elif (over := np.flatnonzero(status == ENDED)).size:
                 self._end(over)
                 self._begin(over)
-            elif (status == FULL).any():
-                self._fetch()
             else:
                 break
         if self.device.get(self.notes.used).max() >= ROOM - SPARE:
