@@ -128,14 +128,14 @@ def test_the_newest_weights_play_at_once(tmp_path, one_thread):
     training = replace(TINY, warm_start=0, iterations=3, gate_every=9, gate_games=2)
     run = Run(training, tmp_path / "run", seed=3)
     playing, averages = [], [weight_of(run.method.average)]
-    learn = run.method._learn
+    learn = run.method.learn
 
     def noted(stage):
         playing.append(weight_of(run.method._evaluator.net))
         learn(stage)
         averages.append(weight_of(run.method.average))
 
-    run.method._learn = noted
+    run.method.learn = noted
     run.train()
     run.close()
     assert playing == averages[:-1] and len(set(averages)) == 4
