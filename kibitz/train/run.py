@@ -37,6 +37,7 @@ from .folder import (
 )
 from .method import Interruptible, Stage, TimeIsUp, Training
 from .metrics import Row, until
+from .parts import write_parts
 from .report import Board, draw, table
 from .seeds import checked_seed
 
@@ -301,7 +302,9 @@ class Run:
         replay, standing = self.method.replay, self.standing
         members = [self._members[member] for member in standing.league.members]
         listed = contents(standing, [] if replay is None else replay.listed, members)
-        self.folder.save(standing.iteration, arrays, {**self.about(), **listed})
+        path = self.folder.checkpoint(standing.iteration)
+        parts = write_parts(path, arrays, {**self.about(), **listed})
+        self.folder.prune(standing.iteration, parts)
 
     # resuming
 
@@ -394,7 +397,8 @@ class Run:
         self.remarks.append(f"Continuing from {checkpoint.path} alone.")
         if replay is not None:
             found = replay.load(self.folder, checkpoint.replay, self.game)
-            self._refill.broken += [p for p, e in found.items() if isinstance(e, DamagedError)]
+            damaged = [path for path, error in found.items() if isinstance(error, DamagedError)]
+            self._refill.broken += filter(Path.exists, damaged)  # a missing one is written anew
             replay.clear()
             self.remarks.append("The replay is refilled.")
         if replay is not None or set(broken) - {latest}:
