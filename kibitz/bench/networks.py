@@ -75,11 +75,7 @@ def bench_search(
     batch = _midgame(game, trees, device)
     settings = Settings(simulations=simulations)
     evaluator = recipe_evaluator(game, device, eager)
-    one = Search(
-        game, trees, Settings(simulations=1), evaluator=evaluator or "rollout", device=device
-    )
-    _run(one, batch)
-    batch.device.synchronize()
+    _simulate_once(batch, evaluator)
     first = time.perf_counter() - began
     searched, alone = _network_speeds(batch, settings, evaluator) if evaluator else (None, None)
     return SearchBench(
@@ -96,6 +92,18 @@ def bench_search(
         threads=lanes(),
         eager=eager,
     )
+
+
+def _simulate_once(batch: Batch, evaluator: NetEvaluator | None) -> None:
+    search = Search(
+        batch.game,
+        batch.size,
+        Settings(simulations=1),
+        evaluator=evaluator or "rollout",
+        device=batch.device.name,
+    )
+    _run(search, batch)
+    batch.device.synchronize()
 
 
 def _network_speeds(

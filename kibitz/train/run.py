@@ -180,9 +180,7 @@ class Run:
             try:
                 row = self._iterate(stage)
             except TimeIsUp:
-                seconds_spent = spent + time.monotonic() - began
-                self.standing = replace(before, seconds=seconds_spent, rates=self.standing.rates)
-                self._save_checkpoint()
+                self._save_unfinished(before, spent + time.monotonic() - began)
                 break
             self.standing.seconds = row["seconds"] = spent + time.monotonic() - began
             self._save(row)
@@ -294,6 +292,11 @@ class Run:
     def _save(self, row: Row) -> None:
         self.standing.rows += 1
         self.folder.note(row)
+        self._save_checkpoint()
+
+    def _save_unfinished(self, before: Standing, seconds: float) -> None:
+        """Save an iteration under way: where the run stood before, and what has been done since."""
+        self.standing = replace(before, seconds=seconds, rates=self.standing.rates)
         self._save_checkpoint()
 
     def _save_checkpoint(self) -> None:

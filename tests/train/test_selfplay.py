@@ -170,6 +170,11 @@ def test_the_simulated_gpu_plays_like_the_cpu():
     assert simulated(__file__) == ["equal"]
 
 
+@pytest.mark.gpu
+def test_a_gpu_plays_like_the_cpu(game):
+    assert contents(played(game, 40, device="cuda")) == contents(played(game, 40))
+
+
 if __name__ == "__main__":
     devices.WARP = 8
     for name, options in (GAMES["kuhn"], GAMES["two teams of two"]):
