@@ -89,6 +89,7 @@ def read_checkpoint(path: Path, about: About) -> Checkpoint:
     try:
         standing = dict(stored["standing"])
         league = League(**standing.pop("league"))
+        rates = {str(name): float(rate) for name, rate in standing.pop("rates").items()}
         listed = {
             part: [Listed(**entry) for entry in stored[part]] for part in ("replay", "league")
         }
@@ -96,7 +97,7 @@ def read_checkpoint(path: Path, about: About) -> Checkpoint:
             raise ValueError("a member of the league has no file")
         return Checkpoint(
             path,
-            Standing(**standing, league=league),
+            Standing(**standing, rates=rates, league=league),
             {name: a for name, a in arrays.items() if not name.startswith(BEST)},
             {name[len(BEST) :]: a for name, a in arrays.items() if name.startswith(BEST)},
             **listed,

@@ -183,9 +183,17 @@ class SearchMethod:
             if part in parts:
                 parts[part][rest] = array
         self.selfplay.restore(parts["selfplay"])
-        self.progress = Progress.of(parts["progress"])
-        begun = self.progress.steps if self.progress.iteration > iteration else 0
-        self.learner.restore(arrays, iteration * self.recipe.steps + begun)
+        self.progress = progress = Progress.of(parts["progress"])
+        under_way = progress.iteration == iteration + 1
+        if not (under_way or progress.iteration == iteration):
+            raise ValueError(f"this is of iteration {progress.iteration}, not {iteration}")
+        if progress.goal > self.selfplay.ended + self.recipe.games:
+            raise ValueError("an iteration has no more games than the recipe says")
+        if not 0 <= progress.steps <= self.recipe.steps:
+            raise ValueError("an iteration has no more steps than the recipe says")
+        self.learner.restore(
+            arrays, iteration * self.recipe.steps + (progress.steps if under_way else 0)
+        )
 
 
 def fitting(net: Net, game: Game) -> MarginNet:
