@@ -50,8 +50,8 @@ TRAIN = [
     mutant(
         "what killed saves have left stays",
         "train/folder.py",
-        "                    file.unlink()\n",
-        "                    continue\n",
+        "file.is_file():\n                    file.unlink()\n",
+        "file.is_file():\n                    continue\n",
         "train/test_train.py::test_a_lock_removes_what_a_killed_save_has_left",
     ),
     mutant(
