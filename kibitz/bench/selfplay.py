@@ -14,13 +14,13 @@ from ..devices import lanes
 from ..game import Game, GameError
 from ..games import load
 from ..search.mcts import Search, Settings
-from .timing import all_turns, seconds
+from .timing import REPEATS, all_turns, seconds
 
 if TYPE_CHECKING:
     from ..train.tree_search.loop import SearchMethod, SearchTraining
 
 ROUND_SECONDS, ROUND_MOVES = 2.0, 20  # a round of self-play lasts so long, but has no more moves
-ROUNDS = 3
+LEARNING_ROUNDS = 3
 CPU_TABLES = 64  # enough for the network, where a recipe for a GPU has thousands
 STEPS = {"cpu": 1, "cuda": 20}  # of learning, in a round
 GAMES_BEFORE = 2  # per table, so that tables are at different stages of their games
@@ -153,7 +153,7 @@ def _speeds(method: SearchMethod) -> tuple[float, float]:
             search.roots()
 
     simulations = moves * selfplay.size * method.recipe.search.simulations
-    played, thought = map(statistics.median, all_turns([play, think], selfplay.device, ROUNDS))
+    played, thought = map(statistics.median, all_turns([play, think], selfplay.device, REPEATS))
     return simulations / played, simulations / thought
 
 
@@ -165,7 +165,7 @@ def _learning_seconds(method: SearchMethod) -> float:
         method.progress = Progress()
         method.learn(lambda activity, done, total: None)
 
-    (took,) = all_turns([learn], method.selfplay.device, ROUNDS)
+    (took,) = all_turns([learn], method.selfplay.device, LEARNING_ROUNDS)
     return statistics.median(took) / method.recipe.steps
 
 
