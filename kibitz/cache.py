@@ -22,6 +22,7 @@ import uuid
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -228,6 +229,15 @@ def keep(dispatcher: Dispatcher, place: Place) -> None:
     dispatcher._cache = CodeCache(dispatcher.py_func, place)
 
 
+def keep_kernel(launcher: Dispatcher, function: Dispatcher, source: str) -> None:
+    """Let a CUDA kernel that launches `function` look for its code on the shelf of `function`.
+
+    source: the text of the launcher, which no file holds.
+    """
+    if isinstance(function._cache, CodeCache):
+        launcher._cache = KernelCache(launcher.py_func, function._cache, source)
+
+
 def kept_signatures(dispatcher: Dispatcher, sample: Signature) -> list[Signature]:
     """The signatures of `dispatcher` that are on disk, on the same shelf as `sample`."""
     cache = dispatcher._cache
@@ -268,7 +278,7 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
         try:
             stream = io.BytesIO(payload)
             if pickle.load(stream) == key:
-                return compiler.CompileResult._rebuild(target_context, *pickle.load(stream))
+                return self._rebuilt(pickle.load(stream), target_context)
         except Exception:  # whatever is wrong with it, compiling anew mends it
             _discard(file)
         return None
@@ -279,11 +289,17 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
         file = self._file(key)
         if file and self._can_be_kept(data):
             try:
-                entry = dumps(key) + dumps(data._reduce())
-            except RuntimeError:  # numba has not kept the machine code ("no compiled object yet")
+                entry = dumps(key) + self._dumped(data)
+            except (RuntimeError, pickle.PicklingError):  # numba has not kept the machine code
                 return
             write_entry(file, entry)
             _prune_once()
+
+    def _dumped(self, result: Any) -> bytes:
+        return dumps(result._reduce())  # type: ignore[no-any-return]
+
+    def _rebuilt(self, reduced: Any, target_context: Any) -> Any:
+        return compiler.CompileResult._rebuild(target_context, *reduced)
 
     def signatures(self, sample: Signature) -> list[Signature]:
         name = self._place(sample)
@@ -303,6 +319,39 @@ class CodeCache(caching.FunctionCache):  # type: ignore[misc]
         problem = "it uses pointers, large global arrays or object mode"
         warnings.warn(f"{self._name} cannot be kept on disk: {problem}", NumbaWarning, stacklevel=2)
         return False
+
+
+class KernelCache(CodeCache):
+    """The compiled copies of one CUDA kernel.
+
+    numba-cuda's own cache needs a file for every kernel, and looks only at that file.
+    """
+
+    def __init__(self, launcher: Any, launched: CodeCache, source: str) -> None:
+        super().__init__(launcher, launched._place)
+        self._name, self._source = f"cuda-{launched._name}", source
+
+    def load_overload(self, sig: Signature, target_context: Any) -> Any:
+        from numba.cuda import utils
+
+        with utils.numba_target_override():
+            return super().load_overload(sig, target_context)
+
+    def _index_key(self, sig: Signature, codegen: Any) -> Signature:
+        return sig, codegen.magic_tuple(), version("numba-cuda"), self._source
+
+    def _dumped(self, result: Any) -> bytes:
+        from numba.cuda.serialize import dumps
+
+        return dumps(result._reduce_states())  # type: ignore[no-any-return]
+
+    def _rebuilt(self, reduced: Any, target_context: Any) -> Any:
+        from numba.cuda.dispatcher import _Kernel
+
+        return _Kernel._rebuild(**reduced)
+
+    def _can_be_kept(self, result: Any) -> bool:
+        return True
 
 
 def _hash(thing: object) -> str:

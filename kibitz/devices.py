@@ -18,6 +18,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .cache import keep_kernel
 from .compiled import RULES, Function, widen_integers
 from .options import GameError, shown, whole_number
 
@@ -172,7 +173,7 @@ def _prepare_rules_for_cuda() -> None:
     numba-cuda would make a plain one when it first meets the rule, and compile a copy of the rule
     for every width of integer.
     """
-    if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
+    if _simulated():
         return
     from numba.cuda.dispatcher import CUDADispatcher
 
@@ -208,7 +209,14 @@ def _launcher(function: Function, tuples: tuple[type | None, ...]) -> Any:
         f"        function(i, i + 1, 1, {', '.join(packed)})\n"
     )
     exec(source, scope)
-    return cuda_module().jit(scope["launch"])
+    launcher = cuda_module().jit(scope["launch"])
+    if not _simulated():
+        keep_kernel(launcher, function, source)
+    return launcher
+
+
+def _simulated() -> bool:
+    return os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 
 
 def _unpacked(arrays: tuple[Array, ...]) -> list[Array]:

@@ -4,6 +4,7 @@ from .dual_view import bench_compiled_net
 from .networks import bench_net, bench_search, recipe_evaluator
 from .open_games import bench_open
 from .rules import alternating_speeds, bench_rules
+from .selfplay import bench_selfplay
 
 __all__ = [
     "alternating_speeds",
@@ -12,5 +13,6 @@ __all__ = [
     "bench_open",
     "bench_rules",
     "bench_search",
+    "bench_selfplay",
     "recipe_evaluator",
 ]

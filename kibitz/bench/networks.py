@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
@@ -48,6 +49,8 @@ class SearchBench:
     rollouts_per_s: float
     rollouts_per_s_1: float | None
     """On one CPU thread."""
+    first_simulation_s: float
+    """From the start of the bench to the end of the first simulation, compilation included."""
     threads: int
     eager: bool
 
@@ -67,10 +70,13 @@ def bench_search(
 
     eager: let torch launch the operations of the network one by one on a GPU.
     """
+    began = time.perf_counter()
     game = load(name, **options)
     batch = _midgame(game, trees, device)
     settings = Settings(simulations=simulations)
     evaluator = recipe_evaluator(game, device, eager)
+    _simulate_once(batch, evaluator)
+    first = time.perf_counter() - began
     searched, alone = _network_speeds(batch, settings, evaluator) if evaluator else (None, None)
     return SearchBench(
         game=game.name,
@@ -82,9 +88,22 @@ def bench_search(
         ratio=searched / alone if searched and alone else None,
         rollouts_per_s=_rollouts_per_s(batch, settings, None),
         rollouts_per_s_1=_rollouts_per_s(batch, settings, 1) if device == "cpu" else None,
+        first_simulation_s=first,
         threads=lanes(),
         eager=eager,
     )
+
+
+def _simulate_once(batch: Batch, evaluator: NetEvaluator | None) -> None:
+    search = Search(
+        batch.game,
+        batch.size,
+        Settings(simulations=1),
+        evaluator=evaluator or "rollout",
+        device=batch.device.name,
+    )
+    _run(search, batch)
+    batch.device.synchronize()
 
 
 def _network_speeds(

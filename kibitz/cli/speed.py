@@ -94,6 +94,40 @@ def bench_search(
     grid.add_row("ratio", or_none(result.ratio, ".2f"))
     grid.add_row("simulations/s with rollouts", f"{result.rollouts_per_s:,.0f}")
     grid.add_row("the same on one thread", or_none(result.rollouts_per_s_1, ",.0f"))
+    grid.add_row("seconds to the first simulation", f"{result.first_simulation_s:.1f}")
+    out.print(grid)
+
+
+@bench_app.command("selfplay", epilog="Example: kibitz bench selfplay beasty_bar --tables 64")
+def bench_selfplay(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    tables: Annotated[
+        int | None,
+        typer.Option(min=1, help="Games at the same time; on a GPU usually the recipe's."),
+    ] = None,
+    recipe: Annotated[str, typer.Option(help="Which recipe of the game.")] = "default",
+    as_json: Json = False,
+) -> None:
+    """Simulations per second of self-play beside those of its search alone; steps of learning."""
+    from ..bench import bench_selfplay as measured
+
+    one_torch_thread()
+    with err.status("measuring ..."):
+        result = measured(name, options_of(option), device, tables, recipe)
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("simulations/s of self-play", f"{result.simulations_per_s:,.0f}")
+    grid.add_row("simulations/s of its search alone", f"{result.search_simulations_per_s:,.0f}")
+    grid.add_row("ratio", f"{result.ratio:.2f}")
+    grid.add_row(f"learning, steps/s of {result.batch}", f"{result.steps_per_s:,.2f}")
+    grid.add_row("decisions per game", f"{result.decisions_per_game:.1f}")
+    grid.add_row("searched of these", f"{result.searched_per_game:.1f}")
+    for part, share in result.shares.items():
+        grid.add_row(f"share of an iteration: {part}", f"{share:.1%}")
     out.print(grid)
 
 

@@ -16,9 +16,9 @@ from .folder import (
     check_same,
     file_checksum,
     is_about,
-    read_stored,
 )
 from .league import League
+from .parts import read_parts
 
 BEST = "best."  # prefix of the names of the best network's weights; others are the method's
 
@@ -38,6 +38,8 @@ class Standing:
     """Rows of metrics written so far."""
     refilled: bool = False
     """Whether something was lost: an undisturbed run would have other numbers."""
+    rates: dict[str, float] = field(default_factory=dict)
+    """What a gate has found so far, by opponent, if the time was up before its end."""
     league: League = field(default_factory=League)
 
 
@@ -80,23 +82,24 @@ def contents(standing: Standing, replay: list[Listed], league: list[Listed]) -> 
 
 def read_checkpoint(path: Path, about: About) -> Checkpoint:
     """The checkpoint in a file, if it is intact and belongs to the run that `about` describes."""
-    stored = read_stored(path)
-    if not is_about(stored.about):
+    arrays, stored = read_parts(path)
+    if not is_about(stored):
         raise DamagedError(f"{path} is damaged: it does not say which run it belongs to")
-    check_agrees(stored.about, about, path)
+    check_agrees(stored, about, path)
     try:
-        standing = dict(stored.about["standing"])
+        standing = dict(stored["standing"])
         league = League(**standing.pop("league"))
+        rates = {str(name): float(rate) for name, rate in standing.pop("rates").items()}
         listed = {
-            part: [Listed(**entry) for entry in stored.about[part]] for part in ("replay", "league")
+            part: [Listed(**entry) for entry in stored[part]] for part in ("replay", "league")
         }
         if {member.number for member in listed["league"]} != set(league.members):
             raise ValueError("a member of the league has no file")
         return Checkpoint(
             path,
-            Standing(**standing, league=league),
-            {name: a for name, a in stored.arrays.items() if not name.startswith(BEST)},
-            {name[len(BEST) :]: a for name, a in stored.arrays.items() if name.startswith(BEST)},
+            Standing(**standing, rates=rates, league=league),
+            {name: a for name, a in arrays.items() if not name.startswith(BEST)},
+            {name[len(BEST) :]: a for name, a in arrays.items() if name.startswith(BEST)},
             **listed,
         )
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -2,7 +2,8 @@
 
 run.json         what is being trained: recipe, options, fingerprint, versions
 metrics.jsonl    a line per iteration
-checkpoints/     weights, optimiser and progress; safetensors with JSON inside, no pickle
+checkpoints/     weights, optimiser, games under way and progress; safetensors with JSON inside, no
+                 pickle; what is more than 16 MB is in several files
 league/          the players that passed the gate, to play against
 replay/          decisions of self-play and results of games, a file per iteration
 board/           TensorBoard events, if TensorBoard is installed
@@ -20,7 +21,7 @@ import errno
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,10 +46,11 @@ About = dict[str, Any]
 KEPT = 3  # checkpoints
 FORMAT = "kibitz run 2"
 NUMBERED = re.compile(r"\d{6,}\.safetensors")
+PART_NAME = re.compile(r"(\d{6,})\.[0-9a-f]{12}\.safetensors")
 PARTS = {"checkpoints": "checkpoints", "replay": "replay shards", "league": "league members"}
 # What a killed save leaves: `.NAME.PID` of `nets.write`, and the unfinished picture.
 STRAY = re.compile(
-    r"\.(\d{6,}\.safetensors|player\.safetensors|run\.json|metrics\.jsonl|curves\.csv"
+    r"\.(\d{6,}(\.[0-9a-f]{12})?\.safetensors|player\.safetensors|run\.json|metrics\.jsonl|curves\.csv"
     r"|report\.(json|txt))\.\d+|\.curves\.png"
 )
 TRY_REFILL = (
@@ -328,12 +330,17 @@ class RunFolder:
         """Oldest first, including those that the replay no longer holds."""
         return self._numbered("replay")
 
-    def save(self, iteration: int, arrays: Arrays, about: About) -> None:
-        """Write a checkpoint, and remove the oldest ones."""
-        write_tensors(self.checkpoint(iteration), arrays, about)
+    def prune(self, iteration: int, parts: Collection[str]) -> None:
+        """Remove the oldest checkpoints, once one with these parts has been written."""
         earlier = [path for path in self.checkpoints() if int(path.stem) <= iteration]
         for old in earlier[:-KEPT]:
             old.unlink()
+        for file in (self.path / "checkpoints").iterdir():
+            if named := PART_NAME.fullmatch(file.name):
+                number = int(named[1])
+                replaced = number == iteration and file.name not in parts
+                if replaced or not self.checkpoint(number).exists():
+                    file.unlink()
 
     def checkpoint(self, iteration: int) -> Path:
         return self.path / "checkpoints" / f"{iteration:06d}.safetensors"

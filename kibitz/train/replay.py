@@ -121,6 +121,8 @@ class Shard:
             raise RunError(f"{path} holds positions of another game or with other options")
         if listed is not None:
             check_same(path, stored.sha256, listed)
+            if len(stored.arrays.get("seats", ())) != listed.rows:
+                raise RunError(f"{path} does not hold the {listed.rows} rows that are listed")
         arrays = dict(stored.arrays)
         _check_shapes(game, arrays, path)
         states = arrays.pop("states").reshape(-1).view(game.state)

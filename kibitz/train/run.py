@@ -7,7 +7,7 @@ import json
 import platform
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numba
@@ -37,6 +37,7 @@ from .folder import (
 )
 from .method import Interruptible, Stage, TimeIsUp, Training
 from .metrics import Row, until
+from .parts import write_parts
 from .report import Board, draw, table
 from .seeds import checked_seed
 from .weights import carried
@@ -180,9 +181,7 @@ class Run:
             try:
                 row = self._iterate(stage)
             except TimeIsUp:
-                self.standing = before
-                self.standing.seconds = spent + time.monotonic() - began
-                self._save_checkpoint()
+                self._save_unfinished(before, spent + time.monotonic() - began)
                 break
             self.standing.seconds = row["seconds"] = spent + time.monotonic() - began
             self._save(row)
@@ -232,11 +231,10 @@ class Run:
         """
         standing, recipe, league = self.standing, self.recipe, self.standing.league
         new, rivals = standing.iteration, league.rivals(recipe.rivals)
-        # The time may be up in a match: nothing changes before all of them have been played.
-        rates = self._rates([*rivals, *recipe.baselines], stage)
+        rates = self._rates([*map(str, rivals), *recipe.baselines], stage)
         for rival in rivals:
-            league.note(new, rival, rates[rival], recipe.gate_games)
-        rate, *earlier = (rates[rival] for rival in reversed(rivals))
+            league.note(new, rival, rates[str(rival)], recipe.gate_games)
+        rate, *earlier = (rates[str(rival)] for rival in reversed(rivals))
         row: Row = {"against_best": rate, "passed": rate >= recipe.gate_rate}
         if earlier:
             row["against_league"] = sum(earlier) / len(earlier)
@@ -248,14 +246,19 @@ class Run:
         standing.elo = league.elo(league.members[-1])
         return row | {f"against_{name}": rates[name] for name in recipe.baselines}
 
-    def _rates(self, rivals: Sequence[int | str], stage: Stage) -> dict[int | str, float]:
-        """The even rates of the averaged network against league members and named players."""
+    def _rates(self, rivals: Sequence[str], stage: Stage) -> dict[str, float]:
+        """The even rates of the averaged network against league members and named players.
+
+        The time may be up in a match: those before it are not played again.
+        """
         new = Hurried(self.player(self.method.average, "new"), self._deadline)
-        games, seed, rates = self.recipe.gate_games, self.standing.iteration, {}
-        for done, rival in enumerate(rivals):
-            stage("at the gate, match", done + 1, len(rivals))
-            other = rival if isinstance(rival, str) else self._member(rival)
-            rates[rival] = match(self.game, new, other, games=games, seed=seed).even_rate
+        games, seed, rates = self.recipe.gate_games, self.standing.iteration, self.standing.rates
+        for number, rival in enumerate(rivals, 1):
+            stage("at the gate, match", number, len(rivals))
+            if rival not in rates:
+                other = self._member(int(rival)) if rival.isdecimal() else rival
+                rates[rival] = match(self.game, new, other, games=games, seed=seed).even_rate
+        self.standing.rates = {}
         return rates
 
     def _member(self, iteration: int) -> Player:
@@ -293,13 +296,20 @@ class Run:
         self.folder.note(row)
         self._save_checkpoint()
 
+    def _save_unfinished(self, before: Standing, seconds: float) -> None:
+        """Save an iteration under way: where the run stood before, and what has been done since."""
+        self.standing = replace(before, seconds=seconds, rates=self.standing.rates)
+        self._save_checkpoint()
+
     def _save_checkpoint(self) -> None:
         arrays = self.method.arrays()
         arrays |= {BEST + n: t.detach().cpu().numpy() for n, t in self.best.state_dict().items()}
         replay, standing = self.method.replay, self.standing
         members = [self._members[member] for member in standing.league.members]
         listed = contents(standing, [] if replay is None else replay.listed, members)
-        self.folder.save(standing.iteration, arrays, {**self.about(), **listed})
+        path = self.folder.checkpoint(standing.iteration)
+        parts = write_parts(path, arrays, {**self.about(), **listed})
+        self.folder.prune(standing.iteration, parts)
 
     # resuming
 
@@ -392,7 +402,8 @@ class Run:
         self.remarks.append(f"Continuing from {checkpoint.path} alone.")
         if replay is not None:
             found = replay.load(self.folder, checkpoint.replay, self.game)
-            self._refill.broken += [p for p, e in found.items() if isinstance(e, DamagedError)]
+            damaged = [path for path, error in found.items() if isinstance(error, DamagedError)]
+            self._refill.broken += filter(Path.exists, damaged)  # a missing one is written anew
             replay.clear()
             self.remarks.append("The replay is refilled.")
         if replay is not None or set(broken) - {latest}:

@@ -75,6 +75,7 @@ def test_one_game_is_described_with_its_options_and_players():
         ["bench"],
         ["bench", "rules"],
         ["bench", "search"],
+        ["bench", "selfplay"],
         ["bench", "net"],
         ["bench", "compiled-net"],
         ["train"],
@@ -435,6 +436,29 @@ def test_the_json_of_the_bench_has_what_programs_were_promised(monkeypatch):
     promised = ["plies_per_s_1", "plies_per_s_all", "scaling", "compile_s", "cached_start_s"]
     assert all(result[key] > 0 for key in [*promised, "ratio_openspiel"])
     assert result["plies_per_s_gpu"] is None and result["views_per_s_gpu"] is None
+
+
+def test_the_bench_of_self_play_compares_it_with_its_search(monkeypatch):
+    from kibitz.bench import selfplay
+
+    monkeypatch.setattr(selfplay, "ROUND_SECONDS", 0.01)
+    words = ("bench", "selfplay", "beasty_bar", "--recipe", "demo", "--tables", "4", "--json")
+    result = json.loads(run(*words))
+    speeds = [result[key] for key in ("simulations_per_s", "search_simulations_per_s")]
+    assert result["ratio"] == pytest.approx(speeds[0] / speeds[1]) and result["steps_per_s"] > 0
+    assert 1 < result["searched_per_game"] < result["decisions_per_game"]
+    assert sum(result["shares"].values()) == pytest.approx(1)
+    assert [*result["shares"]] == ["search", "tables", "replay", "learning"]
+
+
+def test_the_bench_of_self_play_needs_a_recipe_that_searches():
+    done = kibitz("bench", "selfplay", "liars_dice")
+    assert done.returncode == 2 and "does not learn from self-play by search" in done.stderr
+
+
+def test_the_bench_of_search_says_how_long_the_first_simulation_took():
+    words = ("bench", "search", "kuhn", "--trees", "4", "--simulations", "2", "--json")
+    assert json.loads(run(*words))["first_simulation_s"] > 0
 
 
 def test_shell_completion_knows_the_games():

@@ -500,3 +500,46 @@ def test_numba_has_the_names_that_the_cache_relies_on() -> None:
     overridden = {"load_overload", "save_overload", "flush", "cache_path", "enable", "disable"}
     assert overridden | {"_index_key"} <= set(dir(FunctionCache))
     assert type(numba.njit(lambda: 1)._cache).__name__ == "NullCache"
+
+
+# CUDA kernels -----------------------------------------------------------------------------------
+
+KERNELS = """
+import sys
+from types import SimpleNamespace
+from numba import from_dtype, types
+from numba.cuda.dispatcher import _Kernel
+from kibitz import devices
+from kibitz.batch import turns_all
+from kibitz.games import load
+_Kernel._rebuild = lambda **reduced: reduced
+wanted, *names = sys.argv[1:]
+codegen = SimpleNamespace(magic_tuple=lambda: ((12, 8), (9, 0)))
+context = SimpleNamespace(refresh=lambda: None, codegen=lambda: codegen)
+kept = devices._launcher(turns_all, (None, None))._cache
+for name in names:
+    states = types.Array(from_dtype(load(name).state), 1, "C")
+    signature = (types.int64, states, types.Array(types.int64, 1, "C"))
+    print(kept.load_overload(signature, context))
+    compiled = SimpleNamespace(codegen=codegen, _reduce_states=lambda: {"name": wanted})
+    kept.save_overload(signature, compiled)
+"""
+
+
+def test_a_cuda_kernel_is_found_by_the_next_process_until_its_game_is_edited(
+    house: Path, tmp_path: Path
+) -> None:
+    """Without a GPU there is no machine code: what stands for it is kept and found the same way."""
+
+    def found(code: str) -> list[str]:
+        return run(KERNELS, code, "kuhn", "liars_dice", cache=tmp_path, house=house)[0]
+
+    assert found("first") == ["None", "None"]
+    assert found("second") == ["{'name': 'first'}", "{'name': 'first'}"]
+    rules = house / "games" / "kuhn.py"
+    source = rules.read_text()
+    rules.write_text(source + "\nEDITED = True\n")
+    try:
+        assert found("third") == ["None", "{'name': 'second'}"]
+    finally:
+        rules.write_text(source)

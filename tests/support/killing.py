@@ -12,7 +12,8 @@ import time
 from itertools import pairwise
 from pathlib import Path
 
-from kibitz.train.folder import RunFolder, read_tensors
+from kibitz.train.folder import RunFolder
+from kibitz.train.parts import read_parts
 
 SEED = 3
 WORK = """
@@ -86,6 +87,6 @@ def iteration_seconds(path: Path) -> float:
 
 def weights(path: Path) -> dict[str, bytes]:
     """The bytes of all arrays in the newest checkpoint, and its iteration."""
-    arrays, about = read_tensors(RunFolder(path).checkpoints()[-1])
+    arrays, about = read_parts(RunFolder(path).checkpoints()[-1])
     contents = {name: array.tobytes() for name, array in arrays.items()}
     return contents | {"iteration": bytes([about["standing"]["iteration"]])}

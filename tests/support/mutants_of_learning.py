@@ -8,16 +8,37 @@ TRAIN = [
     mutant(
         "self-play searches with the streams of its tables",
         "train/tree_search/selfplay.py",
-        'streams(seed, "search",',
-        'streams(seed, "table",',
-        "train/test_train.py::test_self_play_searches_with_streams_that_no_table_has",
+        'for purpose in ("table", "search")',
+        'for purpose in ("table", "table")',
+        "train/test_selfplay.py::test_self_play_searches_with_streams_that_no_table_has",
     ),
     mutant(
-        "all positions of self-play get the score of seat 0",
+        "all positions of self-play get their scores from seat 0 on",
+        "train/replay.py",
+        "from_mover = (seats + np.arange(",
+        "from_mover = (0 * seats + np.arange(",
+        "train/test_train.py::test_a_decision_is_learnt_from_once_its_game_has_ended",
+    ),
+    mutant(
+        "decisions of games under way are learnt from",
+        "train/replay.py",
+        "self._known[rows] = False",
+        "self._known[rows] = True",
+        "train/test_train.py::test_a_decision_is_learnt_from_once_its_game_has_ended",
+    ),
+    mutant(
+        "a search that ran out of time has drawn random numbers",
         "train/tree_search/selfplay.py",
-        "scores[lanes, positions.seats]",
-        "scores[lanes, 0]",
-        "train/test_train.py::test_the_learner_fits_a_batch",
+        "            self.tables = self.tables._replace(trees=self.device.put(before))\n",
+        "",
+        "train/test_selfplay.py::test_a_search_that_runs_out_of_time_changes_nothing",
+    ),
+    mutant(
+        "self-play goes on with old weights",
+        "train/tree_search/loop.py",
+        "            self._evaluator.load(self.average.state_dict())\n",
+        "            pass\n",
+        "train/test_train.py::test_the_newest_weights_play_at_once",
     ),
     mutant(
         "checksums are not verified",
@@ -29,8 +50,8 @@ TRAIN = [
     mutant(
         "what killed saves have left stays",
         "train/folder.py",
-        "                    file.unlink()\n",
-        "                    continue\n",
+        "file.is_file():\n                    file.unlink()\n",
+        "file.is_file():\n                    continue\n",
         "train/test_train.py::test_a_lock_removes_what_a_killed_save_has_left",
     ),
     mutant(
@@ -50,7 +71,7 @@ TRAIN = [
     mutant(
         "the states of a shard are not checked",
         "train/replay.py",
-        "        check_states(game, positions, path)\n",
+        "        check_states(game, shard.decisions, path)\n",
         "",
         "train/test_train.py::test_a_shard_of_impossible_states_is_refused",
     ),
@@ -64,9 +85,10 @@ TRAIN = [
     mutant(
         "the replay forgets nothing",
         "train/replay.py",
-        "while sum(map(len, self.shards[1:])) >= self.size:",
-        "while not self.shards:",
-        "train/test_train.py::test_the_replay_forgets_whole_shards_once_the_newer_ones_fill_it",
+        "while self._first + self.listed[0].rows <= oldest:",
+        "while not self.listed:",
+        "train/test_train.py::"
+        "test_the_replay_has_the_newest_positions_and_forgets_shards_without_any",
     ),
     mutant(
         "the average keeps the wrong share of its weights",

@@ -388,6 +388,64 @@ def test_refilling_needs_a_run_to_resume(tmp_path):
         Run(TINY, tmp_path / "run", refill=True)
 
 
+# Checkpoints in several files --------------------------------------------------------------------
+
+SMALL = 150_000
+
+
+@pytest.fixture
+def small_files(monkeypatch):
+    monkeypatch.setattr("kibitz.train.parts.LARGEST", SMALL)
+    monkeypatch.setattr("kibitz.train.parts.SPARE", SMALL // 3)
+
+
+def parts_of(path: Path, iteration: int) -> list[Path]:
+    return sorted((path / "checkpoints").glob(f"{iteration:06d}.*.safetensors"))
+
+
+def test_a_checkpoint_of_several_small_files_is_resumed_exactly(whole, stopped, small_files):
+    old = stopped / "checkpoints/000001.0123456789ab.safetensors"
+    old.write_bytes(b"of a checkpoint that is no longer kept")
+    trained(stopped, resume=True)
+    sizes = [file.stat().st_size for file in (stopped / "checkpoints").glob("000004.*")]
+    assert len(sizes) > 2 and max(sizes) <= SMALL and not old.exists()
+    assert killing.weights(stopped) == killing.weights(whole)
+    resumed(stopped)
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda path: flip(path, 10)])
+def test_a_missing_or_damaged_part_of_a_checkpoint_is_named(stopped, small_files, damage):
+    trained(stopped, resume=True)
+    lost = parts_of(stopped, 4)[0]
+    damage(lost)
+    with pytest.raises(RunError, match=rf"{lost.name} is .*--resume --refill"):
+        resumed(stopped)
+    run = resumed(stopped, refill=True)
+    assert "000003.safetensors alone" in " ".join(run.remarks)
+
+
+def test_a_part_of_another_checkpoint_is_refused(stopped, small_files):
+    trained(stopped, resume=True)
+    one, other = parts_of(stopped, 4)[:2]
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(RunError, match=rf"{one.name} does not belong to"):
+        resumed(stopped)
+
+
+def test_a_run_continues_from_the_files_of_one_checkpoint_alone(stopped, tmp_path, small_files):
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "checkpoints").mkdir(parents=True)
+    for file in (stopped / "checkpoints").glob("000003*"):
+        shutil.copy(file, elsewhere / "checkpoints")
+    run = Run(TINY, elsewhere, resume=True, refill=True)
+    said = " ".join(run.remarks)
+    assert "000003.safetensors alone" in said and "The replay is refilled" in said
+    run.train()
+    run.close()
+    assert run.standing.iteration == TINY.iterations and run.standing.refilled
+    resumed(elsewhere)
+
+
 # run.json ----------------------------------------------------------------------------------------
 
 

@@ -80,6 +80,71 @@ def test_killing_at_random_moments_changes_nothing(undisturbed, tmp_path, attemp
     print(f"attempt {attempt}: killed {died} times at {[round(m, 2) for m in moments]} s, equal")
 
 
+def test_a_run_stopped_by_the_clock_ends_with_the_same_weights(
+    undisturbed, tmp_path, monkeypatch, one_thread
+):
+    """Wherever the time is up: in self-play, in a search, in learning or at the gate."""
+    for session in range(100):
+        run = Run(TINY, tmp_path / "run", seed=killing.SEED, resume=session > 0)
+        with monkeypatch.context() as patched:
+            patched.setattr("time.monotonic", Moments(60 + 25 * session))
+            run.train(seconds=60)
+        run.close()
+        if run.standing.iteration == TINY.iterations:
+            break
+    assert session > TINY.iterations, "most sessions end inside an iteration"
+    assert killing.weights(tmp_path / "run") == killing.weights(undisturbed)
+    once, again = (RunFolder(path).metrics() for path in (undisturbed, tmp_path / "run"))
+    for name in ("loss_policy", "loss_value", "positions", "elo"):
+        assert [row[name] for row in again] == pytest.approx([row[name] for row in once]), name
+
+
+class Moments:
+    """A clock that passes a deadline at the n-th look at it."""
+
+    def __init__(self, looks: int) -> None:
+        self.left = looks
+
+    def __call__(self) -> float:
+        self.left -= 1
+        return -1e-6 * self.left if self.left > 0 else 1e9
+
+
+@pytest.mark.parametrize("looks", [3, 20, 40])
+def test_time_that_is_up_inside_an_iteration_is_noticed_there(
+    tmp_path, monkeypatch, looks, one_thread
+):
+    run = Run(TINY, tmp_path / "run", seed=3)
+    monkeypatch.setattr("time.monotonic", Moments(looks))
+    run.train(seconds=60)
+    run.close()
+    monkeypatch.undo()
+    assert run.standing.iteration == 0 and killing.reached(tmp_path / "run") == 0
+    assert [path.stem for path in RunFolder(tmp_path / "run").checkpoints()] == ["000000"]
+
+
+def test_the_newest_weights_play_at_once(tmp_path, one_thread):
+    """Each iteration begins with the average that the one before has left, gate or no gate."""
+    training = replace(TINY, warm_start=0, iterations=3, gate_every=9, gate_games=2)
+    run = Run(training, tmp_path / "run", seed=3)
+    playing, averages = [], [weight_of(run.method.average)]
+    learn = run.method.learn
+
+    def noted(stage):
+        playing.append(weight_of(run.method._evaluator.net))
+        learn(stage)
+        averages.append(weight_of(run.method.average))
+
+    run.method.learn = noted
+    run.train()
+    run.close()
+    assert playing == averages[:-1] and len(set(averages)) == 4
+
+
+def weight_of(net: nn.Module) -> bytes:
+    return b"".join(tensor.numpy().tobytes() for tensor in net.state_dict().values())
+
+
 def test_a_run_writes_what_people_look_at(undisturbed):
     about = json.loads((undisturbed / "run.json").read_text())
     assert about["game"]["name"] == "beasty_bar" and "torch" in about["versions"]

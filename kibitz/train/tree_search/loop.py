@@ -98,7 +98,7 @@ class SearchMethod:
         began, clock, ended = time.monotonic(), selfplay.clock, selfplay.ended
         self._play(iteration, self.progress.goal, stage)
         played, done = time.monotonic(), self.progress.steps
-        self._learn(stage)
+        self.learn(stage)
         learnt = time.monotonic()
         settings = recipe.warm_search if iteration <= recipe.warm_start else recipe.search
         searched = (selfplay.clock - clock) * selfplay.size
@@ -112,18 +112,18 @@ class SearchMethod:
 
     def _play(self, iteration: int, goal: int, stage: Stage) -> None:
         """Play until so many games of the run have ended; add what was decided to the replay."""
-        search = self._searching(warm=iteration <= self.recipe.warm_start)
+        search = self.searching(warm=iteration <= self.recipe.warm_start)
         selfplay, games = self.selfplay, self.recipe.games
         try:
             while selfplay.ended < goal:
                 stage("self-play, game", games - (goal - selfplay.ended), games)
                 selfplay.move(search, self.deadline)
         except TimeIsUp:
-            self._store()
+            self.store()
             raise
-        self._store()
+        self.store()
 
-    def _searching(self, *, warm: bool) -> Search:
+    def searching(self, *, warm: bool) -> Search:
         """The search of self-play, with the newest weights."""
         recipe = self.recipe
         if self._search is None or warm != (self._evaluator is None):
@@ -139,7 +139,7 @@ class SearchMethod:
             self._evaluator.load(self.average.state_dict())
         return self._search
 
-    def _store(self) -> None:
+    def store(self) -> None:
         """Add what was decided to the replay, as a new shard."""
         shard, listed = self.selfplay.taken(), self.replay.listed
         if shard is not None:
@@ -154,7 +154,8 @@ class SearchMethod:
             shards += 1
         return shards
 
-    def _learn(self, stage: Stage) -> None:
+    def learn(self, stage: Stage) -> None:
+        """The steps of learning that are left of this iteration."""
         progress, steps = self.progress, self.recipe.steps
         while progress.steps < steps:
             if self.deadline is not None and time.monotonic() > self.deadline:
@@ -182,9 +183,17 @@ class SearchMethod:
             if part in parts:
                 parts[part][rest] = array
         self.selfplay.restore(parts["selfplay"])
-        self.progress = Progress.of(parts["progress"])
-        begun = self.progress.steps if self.progress.iteration > iteration else 0
-        self.learner.restore(arrays, iteration * self.recipe.steps + begun)
+        self.progress = progress = Progress.of(parts["progress"])
+        under_way = progress.iteration == iteration + 1
+        if not (under_way or progress.iteration == iteration):
+            raise ValueError(f"this is of iteration {progress.iteration}, not {iteration}")
+        if progress.goal > self.selfplay.ended + self.recipe.games:
+            raise ValueError("an iteration has no more games than the recipe says")
+        if not 0 <= progress.steps <= self.recipe.steps:
+            raise ValueError("an iteration has no more steps than the recipe says")
+        self.learner.restore(
+            arrays, iteration * self.recipe.steps + (progress.steps if under_way else 0)
+        )
 
 
 def fitting(net: Net, game: Game) -> MarginNet:

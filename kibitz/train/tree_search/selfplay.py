@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from ...batch import check_positions, check_states
+from ...batch import Batch, check_positions
 from ...chance import STREAM, streams
 from ...devices import as_words, device_named
 from ...game import Game
@@ -29,7 +29,8 @@ from ..replay import Decisions, Results, Shard
 ROOM = 24  # decisions of a table that are kept on the device before they are fetched
 SPARE = 4  # of these: for decisions that need no search, after one that does
 OPENING = 8  # moves of a game that are drawn from the policy, where the search draws no noise
-SAVED = ("rngs", "trees", "numbers", "moves", "outcomes")  # of the tables, besides the states
+RECORDS = ("states", "rngs", "trees")  # of the tables: these are saved as 64-bit words
+SAVED = (*RECORDS, "numbers", "moves", "outcomes")
 
 
 class SelfPlay:
@@ -75,11 +76,11 @@ class SelfPlay:
         while True:
             self.device.run(roll_on_all, self.size, self.tables, self.notes, self.clock)
             status = self.device.get(self.tables.status)
-            if (over := np.flatnonzero(status == ENDED)).size:
+            if (status == FULL).any():  # first of all: the numbers of games must not depend on it
+                self._fetch()
+            elif (over := np.flatnonzero(status == ENDED)).size:
                 self._end(over)
                 self._begin(over)
-            elif (status == FULL).any():
-                self._fetch()
             else:
                 break
         if self.device.get(self.notes.used).max() >= ROOM - SPARE:
@@ -141,24 +142,31 @@ class SelfPlay:
     def arrays(self) -> Arrays:
         """Everything that a resumed run needs, by name, once all decisions have been taken."""
         assert not self._decisions and not self._results, "decisions would be lost"
-        states = np.array(self.device.get(self.tables.states))
-        saved = {name: self.device.get(getattr(self.tables, name)) for name in SAVED}
-        words = {name: as_words(saved[name]) for name in ("rngs", "trees")}
-        counts = np.array([self.begun, self.ended, self.clock])
-        return {"states": as_words(states), "counts": counts, **saved, **words}
+        get = self.device.get
+        saved = {name: get(getattr(self.tables, name)) for name in SAVED}
+        words = {name: as_words(saved[name]) for name in RECORDS}
+        return {**saved, **words, "counts": np.array([self.begun, self.ended, self.clock])}
 
     def restore(self, arrays: Arrays) -> None:
-        """Continue with the tables of `arrays`."""
-        states = np.array(arrays["states"]).reshape(-1).view(self.game.state)
-        check_states(self.game, states)
+        """Continue with the tables of `arrays`; ValueError if they cannot be such tables."""
+        expected = {name: (a.dtype, a.shape) for name, a in self.arrays().items()}
+        if {name: (a.dtype, a.shape) for name, a in arrays.items()} != expected:
+            raise ValueError(f"this is not self-play at {self.size} tables")
+        kinds = {"states": self.game.state, "rngs": STREAM, "trees": STREAM}
+        given = {name: np.array(array) for name, array in arrays.items()}
+        given |= {name: given[name].reshape(-1).view(kind) for name, kind in kinds.items()}
+        self._check_tables(given["states"], given["rngs"])
+        counts = given.pop("counts").tolist()
+        if min(counts) < 0:
+            raise ValueError("nothing is counted below zero")
+        self.begun, self.ended, self.clock = counts
+        placed = {name: self.device.put(array) for name, array in given.items()}
+        self.tables = self.tables._replace(words=as_words(placed["states"]), **placed)
+
+    def _check_tables(self, states: NDArray[np.void], rngs: NDArray[np.void]) -> None:
+        """See that every table rests at a decision between several actions."""
         if self.game.flaw is not None:
             check_positions(self.game, states, "the games under way")
-        put, given = self.device.put, dict(arrays)
-        for name in ("rngs", "trees"):
-            given[name] = np.array(given[name]).reshape(-1).view(STREAM)
-        saved = {name: put(np.array(given[name])) for name in SAVED}
-        if {len(states), *map(len, saved.values())} != {self.size}:
-            raise ValueError(f"this is self-play at {self.size} tables")
-        placed = put(states)
-        self.tables = self.tables._replace(states=placed, words=as_words(placed), **saved)
-        self.begun, self.ended, self.clock = map(int, arrays["counts"])
+        _, counts = Batch.of(self.game, states, rngs).actions()
+        if (counts < 2).any():
+            raise ValueError("a table has nothing to decide")
