@@ -49,6 +49,17 @@ Place = Callable[[object], str | None]  # signature -> name of its shelf; None: 
 # The root and its shelves -------------------------------------------------------------------------
 
 
+def _folder_now() -> Path:
+    """The folder that relative paths are meant from; the root of the disk where it is deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return Path(os.sep)
+
+
+STARTED = _folder_now()  # before anybody changes it
+
+
 @functools.cache
 def _root() -> Path | None:
     """The root of this process, or None if nothing can be kept."""
@@ -64,10 +75,10 @@ def _root() -> Path | None:
 
 def open_root(parent: Path) -> Path | None:
     """The private folder inside `parent`, created if need be; None if it cannot be trusted."""
-    root = parent.absolute() / ROOT_NAME
+    root = STARTED / parent / ROOT_NAME
     try:
         if not os.path.lexists(root):
-            parent.mkdir(parents=True, exist_ok=True)
+            root.parent.mkdir(parents=True, exist_ok=True)
             _create_marked(root)
         problem = _problem_with(root)
     except OSError:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -28,12 +28,22 @@ Numbers = Mapping[str, NDArray[Any]]
 """Columns by name. [rows] each"""
 
 
+class Column(NamedTuple):
+    """A column of a data file."""
+
+    type: DTypeLike
+    """bool for what is true or false."""
+    meaning: str
+    """In a few words, for people."""
+    absent: float | None = None
+    """What stands for a number that is not known; None: it must be there."""
+
+
 @dataclass(frozen=True, eq=False)
 class PositionColumns:
     """How a game's positions are written in data files: numbers by name, without their history."""
 
-    types: Mapping[str, DTypeLike]
-    """By name; bool for what is true or false."""
+    by_name: Mapping[str, Column]
     write: Callable[[NDArray[np.void]], Numbers]
     """write(states): their columns."""
     read: Callable[[Numbers, NDArray[np.void]], None]

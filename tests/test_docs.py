@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 from blocks import python_blocks
 
 import kibitz
 from kibitz.arena.match import match
+from kibitz.cli import app
 from kibitz.contract import check
 from kibitz.games import load, names, summary
 
@@ -73,6 +75,19 @@ def test_the_readme_lists_every_game_with_its_own_words():
     readme = (ROOT / "README.md").read_text()
     for name in names():
         assert f"| `{name}` | {summary(name)} |" in readme
+
+
+def test_the_readme_names_every_command():
+    readme = (ROOT / "README.md").read_text()
+    for words in commands_of(typer.main.get_command(app)):
+        assert f"kibitz {words}" in readme, words
+
+
+def commands_of(command, words=""):
+    """The commands of a group and of the groups in it: "play", "bench rules"."""
+    for name, inner in getattr(command, "commands", {}).items():
+        both = f"{words} {name}".strip()
+        yield from commands_of(inner, both) if hasattr(inner, "commands") else [both]
 
 
 def test_the_changelog_speaks_of_this_version():

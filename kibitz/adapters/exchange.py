@@ -26,9 +26,10 @@ from ..bidding.bilinear import NetCompBilin, ValueNet
 from ..bidding.onnx_file import load_onnx, save_onnx
 from ..game import DEFAULT_VIEW, Game, OptionError
 from ..games import load, names
-from ..nets import About, NetError, load_net, save_net
+from ..nets import About, Net, NetError, load_net, save_net
 from ..nets.dual_view import DualViewNet, view_of
 from ..nets.exported import is_exported, load_exported
+from ..players.alphabeta import can_be_searched
 from .banddper_files import FILE_KINDS, file_kind, load_banddper
 
 NAME = "liars_dice"
@@ -103,6 +104,12 @@ def game_of(path: str | Path, about: About) -> Game:
         for key, value in theirs["options"].items()
     }
     return load(theirs["name"], **options).through(theirs.get("viewed", DEFAULT_VIEW))
+
+
+def player_text(net: Net, game: Game, file: str | Path) -> str:
+    """How a network in a file plays: without a preferred action, it is the judge of a search."""
+    judges = net.values_only and can_be_searched(game)
+    return f"alphabeta:judge={file}" if judges else f"net:{file}"
 
 
 def _import_banddper(path: str | Path, out: str | Path, options: Mapping[str, object]) -> Game:

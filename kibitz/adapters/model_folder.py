@@ -2,15 +2,14 @@
 
 `write_folder` makes one of a checkpoint; what is known about its training comes from the checkpoint
 itself, from the run's folder around it, and from the card of a champion beside it. `read_folder`
-makes a checkpoint of such a folder. `dataset_card` describes a folder of labelled positions.
+makes a checkpoint of such a folder.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,12 +19,22 @@ from .. import __version__
 from ..game import Game
 from ..nets import About, Net, NetError, kind_of, load_net, write
 from ..nets.dual_view import DualViewNet
-from ..players.alphabeta import can_be_searched
+from ..train.cards import (
+    CARD,
+    LICENCE,
+    UNKNOWN,
+    cell,
+    code,
+    facts_table,
+    fenced,
+    slug,
+    table,
+    yaml,
+)
 from ..train.folder import RunFolder
 from .banddper_files import save_json, save_pth
-from .exchange import changed_options, export_net, game_of, import_net
+from .exchange import changed_options, export_net, game_of, import_net, player_text
 
-CARD = "README.md"
 WEIGHTS = "model.safetensors"
 FORMATS = {  # in the order in which a folder is read: those that learning can continue from first
     WEIGHTS: "weights, configuration and game; the file that kibitz plays with",
@@ -44,8 +53,6 @@ DESCRIBED = {
 }
 HIDDEN = ("game", "options", "fingerprint", "datasets", "licence")  # shown elsewhere, or nowhere
 FROM_CARD = ("recipe", "command", "device", "seconds", "evaluated")
-LICENCE = "mit"  # as the package
-UNKNOWN = "unknown"
 
 Facts = dict[str, object]
 """What a table shows: figures and texts by name."""
@@ -146,18 +153,16 @@ def model_card(net: Net, game: Game, about: About, path: Path, files: Sequence[s
 
 def loading_lines(net: Net, game: Game, card: Mapping[str, object]) -> list[str]:
     """Python that loads the network and asks it for a move."""
-    players, kind = card.get("players"), kind_of(net)
-    text = next(iter(_texts([*players.values()] if isinstance(players, dict) else [])), "")
-    if not text:
-        judges = kind is not None and kind.guides_search and can_be_searched(game)
-        text = "alphabeta:judge={file}" if judges else "net:{file}"
+    players = card.get("players")
+    texts = _texts([*players.values()] if isinstance(players, dict) else [])
+    text = texts[0].replace("{file}", WEIGHTS) if texts else player_text(net, game, WEIGHTS)
     options = "".join(f", {name}={value!r}" for name, value in changed_options(game))
     return [
         "import kibitz",
         "from kibitz.nets import load_net",
         f'net, about = load_net("{WEIGHTS}")  # a module of torch',
         f"game = kibitz.load({json.dumps(game.name)}{options})",
-        f"player = kibitz.player({json.dumps(text.replace('{file}', WEIGHTS))}, game)",
+        f"player = kibitz.player({json.dumps(text)}, game)",
         "print(kibitz.table(game, seed=1).ask(player))",
     ]
 
@@ -235,115 +240,3 @@ def _licence(about: About) -> str:
 
 def _texts(values: object) -> list[str]:
     return [v for v in values if isinstance(v, str)] if isinstance(values, list) else []
-
-
-# The card of a data set ---------------------------------------------------------------------------
-
-
-COLUMNS = {
-    "score": "the label, from -1 to 1, for the side to move",
-    "game_id": "positions of one game have the same",
-    "ply": "moves that were made before",
-    "label_depth": "plies of the search that gave the label",
-    "raw_score": "of that search, before it was turned into a label",
-    "result": "of the game for the side to move: 1, 0 or -1, or null",
-}
-SIZES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<100M", "100M<n<1B")
-
-
-def dataset_card(
-    game: Game,
-    files: Sequence[str],
-    positions: int,
-    columns: Mapping[str, str],
-    settings: Mapping[str, object],
-    *,
-    figures: Mapping[str, object] | None = None,
-    licence: str = LICENCE,
-) -> str:
-    """The README of a folder of labelled positions in JSON lines.
-
-    columns: what the columns of a position mean; those of a label are known. settings: how the
-    positions were generated, also nested. figures: what they are like.
-    """
-    size = SIZES[min(max(len(str(positions)) - 3, 0), len(SIZES) - 1)]
-    header: dict[str, object] = {
-        "license": slug(licence),
-        "pretty_name": f"{game.name}: {positions:,} labelled positions",
-        "task_categories": ["reinforcement-learning"],
-        "tags": ["kibitz", "tabletop-games", slug(game.name)],
-        "size_categories": [size],
-    }
-    lines = [
-        "import json",
-        "from pathlib import Path",
-        "files = sorted(Path().glob('*.jsonl'))",
-        "texts = [line for file in files for line in file.read_text().splitlines()]",
-        "rows = list(map(json.loads, texts))",
-        "print(len(rows), rows[0])",
-    ]
-    rows = [(f"`{name}`", cell(what)) for name, what in {**columns, **COLUMNS}.items()]
-    parts = [
-        f"{yaml(header)}\n# {game.name}: labelled positions",
-        f"{positions:,} positions in {len(files):,} files of JSON lines: one object per position.",
-        f"## Use\n\n{code(lines)}",
-        f"## Columns\n\n{table(('column', 'meaning'), rows)}",
-        f"## How they were generated\n\n{facts_table(settings)}",
-        f"## What they are like\n\n{facts_table(figures)}" if figures else "",
-        "Positions of one game belong on one side of a split into training and validation. "
-        f"Generated with kibitz {__version__}.",
-    ]
-    return "\n\n".join(filter(None, parts)) + "\n"
-
-
-# Markdown -----------------------------------------------------------------------------------------
-
-
-def yaml(header: Mapping[str, object]) -> str:
-    """The header of a card. A JSON text is YAML, too."""
-    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in header.items()]
-    return "\n".join(["---", *lines, "---", ""])
-
-
-def slug(text: object) -> str:
-    """A text as hubs allow it in headers: small letters, digits, dots and hyphens."""
-    return re.sub(r"[^a-z0-9.]+", "-", str(text).lower()).strip("-") or UNKNOWN
-
-
-def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [" | ".join(line) for line in (heads, ["---"] * len(heads), *rows)]
-    return "\n".join(f"| {line} |" for line in lines)
-
-
-def facts_table(facts: Mapping[str, object]) -> str:
-    """Names and values, also of nested mappings; empty if there are none."""
-    rows = list(_rows(facts))
-    return table(("what", "value"), rows) if rows else ""
-
-
-def _rows(facts: Mapping[str, object], before: str = "") -> Iterator[tuple[str, str]]:
-    for name, value in facts.items():
-        words = f"{before} {name}".strip().replace("_", " ")
-        if isinstance(value, Mapping):
-            yield from _rows(value, words)
-        elif value not in (None, "", [], ()):
-            yield cell(words), cell(value)
-
-
-def cell(value: object) -> str:
-    """A value in a table: one line without bars."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.6g}"
-    if isinstance(value, (list, tuple)):
-        return ", ".join(map(cell, value))
-    return " ".join(str(value).replace("|", "\\|").split())
-
-
-def code(lines: Sequence[str]) -> str:
-    return fenced("\n".join(lines), "python")
-
-
-def fenced(text: str, language: str = "") -> str:
-    return f"```{language}\n{text.rstrip()}\n```"

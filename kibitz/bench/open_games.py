@@ -68,7 +68,7 @@ def bench_open(
     searched = {
         "nothing": to_depth(bare, tables, depth),
         **{f: to_depth(bare, tables, depth, without=[f]) for f in FEATURES},
-        "all": to_depth(bare, tables, depth, without=FEATURES),
+        "all": to_depth(bare, tables, depth, without=[*FEATURES]),
         "nothing, with null moves": to_depth(bare, tables, depth, null_move=True),
     }
     nodes, seconds = searched["nothing"]

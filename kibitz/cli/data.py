@@ -24,6 +24,8 @@ from .app import (
 from .learning import say
 
 if TYPE_CHECKING:
+    from ..game import Game
+    from ..train.labelled.files import BadRow
     from ..train.labelled.generate import Generation
 
 SHOWN = 20  # bad records
@@ -122,11 +124,11 @@ def check(
     from ..train.labelled.files import read_source
     from ..train.labelled.rows import Rows
 
-    found = [read_source(load(name), source) for source in sources]
+    game = load(name)
+    found = [read_source(game, source) for source in sources]
     bad = [row for _, wrong in found for row in wrong]
-    if not skip_bad:
-        for row in bad[:SHOWN]:
-            complain(str(row))
+    if bad and not skip_bad:
+        complain_of(game, bad)
     figures = {**facts(Rows.joined([rows for rows, _ in found])), "bad": len(bad)}
     if as_json:
         print_json(figures)
@@ -135,6 +137,18 @@ def check(
             say(f"{what.replace('_', ' '):<20} {'-' if figure is None else f'{figure:,.6g}'}")
     if bad and not skip_bad:
         raise typer.Exit(1)
+
+
+def complain_of(game: Game, bad: list[BadRow]) -> None:
+    """Name some bad records, and say what a good one has."""
+    from ..train.labelled.rows import record_of
+
+    for row in bad[:SHOWN]:
+        complain(str(row))
+    columns = record_of(game)
+    width = max(map(len, columns))
+    lines = [f"  {column:<{width}}  {columns[column].meaning}" for column in columns]
+    complain("\n".join([f"a record of {game.name} has:", *lines]))
 
 
 @data_app.command("convert", epilog="Example: kibitz data convert escampe data/first data/second")

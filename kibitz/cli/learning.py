@@ -131,8 +131,9 @@ def import_(
     code: Code = None,
 ) -> None:
     """Import a network of another program; -o dice=4,5 or 5,4 if a file does not say which."""
-    from ..adapters.exchange import changed_options, import_net
+    from ..adapters.exchange import changed_options, import_net, player_text
     from ..adapters.model_folder import read_folder
+    from ..nets import load_net
     from ..players.networks import learn_kinds
     from ..training import option_text
 
@@ -148,7 +149,8 @@ def import_(
         say(f"Play it: kibitz play GAME.py --against net:{out_file} (the file of its game)")
         return
     options = "".join(f" -o {name}={option_text(value)}" for name, value in changed_options(game))
-    say(f"Play it: kibitz play {game.name} --against net:{out_file}{options}")
+    text = player_text(load_net(out_file)[0], game, out_file)
+    say(f"Play it: kibitz play {game.name} --against {text}{options}")
 
 
 @app.command(

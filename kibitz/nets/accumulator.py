@@ -60,6 +60,7 @@ class AccumulatorNet(MarginNet):
     """
 
     config: AccumulatorConfig
+    values_only = True
 
     def __init__(self, config: AccumulatorConfig, seed: int = 0) -> None:
         super().__init__()

@@ -111,6 +111,7 @@ class DualViewNet(MarginNet):
         self.value = nn.Linear(HEAD, 1)
         self.forced_pass = nn.Parameter(torch.zeros(()))
         self.policy = nn.Linear(config.width, config.actions) if config.policy else None
+        self.values_only = not config.policy
         initialise(self, torch.Generator().manual_seed(seed))
 
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:

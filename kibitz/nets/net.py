@@ -33,6 +33,8 @@ class Net(nn.Module):
     config: Config
     sha256: str = ""
     """Hash of the file that it was loaded from."""
+    values_only: bool = False
+    """Whether it judges positions and prefers no action: to play, it needs a search."""
 
 
 class Fused(Protocol):

@@ -33,7 +33,8 @@ TABLE, PVS, KILLERS, HISTORY, URGES, LEAF_RULE, EXTENSIONS, REDUCTIONS, NULL_MOV
 JUDGED_OUTSIDE = 1 << 9  # a network judges leaves, in batches
 TOGETHER = 1 << 10  # several desks search one position
 SKIP_FROM = 3  # plies left, from which handing the move over is tried, so many plies less deep
-STOP, STOP_ROOM = 16, 32
+ROUND, DONE, SIGNALS = 16, 17, 32  # where they are among the signals, and how many there are
+HELPERS = 64  # desks of a search are numbered below it
 DEFERRED = -1  # the rank of an action that another desk was busy with
 DEFERRED_FROM = 3  # plies left: shallower searches are not worth the trouble
 
@@ -90,6 +91,13 @@ def desk_type(game: Game, note: DTypeLike) -> np.dtype[np.void]:
                 ("alpha", np.int32),
                 ("beta", np.int32),
                 ("score", np.int32),  # of the root, once the search is IDLE again
+                ("goal", np.int32),  # the depth to reach, window by window
+                ("width", np.int32),  # half the width of the window
+                ("expected", np.int32),  # the score at the depth that was reached
+                ("reached", np.int32),  # the depth that was searched completely
+                ("found_count", np.int32),  # actions of the line that was found there
+                ("round", np.int64),  # the number of the window; see `iterations`
+                ("pauses", np.int64),  # while there was nothing to do
                 ("plies_left", np.int32),  # after so many plies the game is drawn
                 ("roots", np.int32),  # actions to look at, at the root
                 ("partial", np.int32),  # 1: there are others, which are left out
@@ -102,6 +110,7 @@ def desk_type(game: Game, note: DTypeLike) -> np.dtype[np.void]:
                 ("notes", note, plies),
                 ("ranks", np.int32, (plies, legal)),  # the higher, the earlier it is tried
                 ("lists", np.int16, (plies, legal)),  # legal actions
+                ("found", np.int16, plies),  # the line that was found
                 ("lines", np.int16, (plies, plies)),  # principal variations, at their own plies
                 ("killers", np.int16, (plies, 2)),  # actions that refuted siblings at a ply
                 ("history", np.int32, (2, game.num_actions)),  # what actions have refuted, by seat
@@ -127,65 +136,63 @@ class Shared(NamedTuple):
     busy: NDArray[np.uint64]
     """What desks are busy with: keys of positions with actions. Others try something else first,
     as in T. Kerrigan's simplified ABDADA. [slots]"""
-    stop: NDArray[np.int64]
-    """At STOP, 1 as soon as one of the desks is done. The rest keeps others away from the cache
-    line that all threads read at every node."""
+    signals: NDArray[np.int64]
+    """At ROUND, the number of the window that is searched; a desk stops as soon as it is not its
+    own. At DONE, a round times HELPERS, plus the helper that has finished it. The rest keeps others
+    away from the cache line that all threads read at every node."""
 
 
 room_for_scores = room(np.float32, lambda game: game.seats)
 
 
-@kernel
-def advance_all(first, end, step, desks, shared, who):
-    """Let desks go on until they are done, wait for a network, or have used their budget."""
-    for i in range(first, end, step):
-        advance(desks[i], shared, who)
-
-
 @rule
 def advance(desk, shared, who):
+    """Go on until the window is searched, a network is needed, or the budget or round is over."""
     if desk.status == IDLE:
         return
     desk.status = RUNNING
-    while desk.status == RUNNING and desk.nodes < desk.budget and shared.stop[STOP] == 0:
+    while desk.status == RUNNING and desk.nodes < desk.budget and is_open(desk, shared.signals):
         stage = desk.frames[desk.ply].stage
         if stage == ENTER:
-            value = enter(desk, shared)
+            value = enter(desk, shared, who)
         elif stage == JUDGE:
             value = judge(desk, shared, who)
         else:
-            value = go_on(desk, shared, who)
+            value = go_on(desk, shared)
         if value != ENDLESS:
             leave(desk, shared.busy, value)
-    if desk.status == IDLE:
-        shared.stop[STOP] = 1
 
 
-@kernel
-def begin_all(first, end, step, desks, who):
-    """Set desks up for a search of the positions at the bottom of their stacks."""
-    for i in range(first, end, step):
-        desk = desks[i]
-        root, s = desk.frames[0], desk.stack[0]
-        begin(who, s, desk.notes[0])
-        desk.ply = 0
-        desk.status = RUNNING
-        root.key = key(s)
-        root.alpha = root.floor = desk.alpha
-        root.beta = desk.beta
-        root.depth = root.left = desk.depth
-        root.seat = turn(s)
-        root.over = 0
-        root.extensions = 0
-        root.skips = 0
-        root.stage = ENTER
+@rule
+def is_open(desk, signals):
+    """Whether a desk's window is still searched, and nobody has finished it."""
+    return signals[ROUND] == desk.round and signals[DONE] < desk.round * HELPERS
+
+
+@rule
+def begin_search(desk, who):
+    """Set a desk up for a search of the position at the bottom of its stack."""
+    root, s = desk.frames[0], desk.stack[0]
+    begin(who, s, desk.notes[0])
+    desk.ply = 0
+    desk.status = RUNNING
+    root.key = key(s)
+    root.alpha = root.floor = desk.alpha
+    root.beta = desk.beta
+    root.depth = root.left = desk.depth
+    root.seat = turn(s)
+    root.over = 0
+    root.extensions = 0
+    root.skips = 0
+    root.action = NONE
+    root.stage = ENTER
 
 
 # One node ----------------------------------------------------------------------------------------
 
 
 @rule
-def enter(desk, shared):
+def enter(desk, shared, who):
     """Look at a position for the first time. Returns its value, or ENDLESS while it is open."""
     ply = desk.ply
     s, f = desk.stack[ply], desk.frames[ply]
@@ -218,6 +225,8 @@ def enter(desk, shared):
         f.left += 1
         if f.left == 1:
             f.count = actions(s, desk.lists[ply])
+    if ply > 0:
+        take_note(desk, ply, who)
     if f.left <= 0 or ply == PLIES:
         f.stage = JUDGE
         return ENDLESS
@@ -230,6 +239,17 @@ def enter(desk, shared):
     narrow = f.beta - f.alpha == 1 and f.left >= SKIP_FROM and abs(f.beta) < PROVEN
     f.skips = 1 if f.skips and narrow and desk.features & NULL_MOVE else 0
     return ENDLESS
+
+
+@rule
+def take_note(desk, ply, who):
+    """The judge's note of a position that nothing has cut off: most are, so it waits until then."""
+    above = desk.frames[ply - 1]
+    if above.way == SKIPPED:
+        begin(who, desk.stack[ply], desk.notes[ply])
+    else:
+        action = desk.lists[ply - 1, above.index - 1]
+        follow(who, desk.stack[ply - 1], action, desk.notes[ply - 1], desk.notes[ply])
 
 
 @rule
@@ -324,13 +344,13 @@ def ask_siblings(desk, shared):
 
 
 @rule
-def go_on(desk, shared, who):
+def go_on(desk, shared):
     """Try the next action of a node. Returns its value once there is none."""
     ply = desk.ply
     f = desk.frames[ply]
     if f.skips:
         f.skips = 0
-        hand_over(desk, f, who)
+        hand_over(desk, f)
         return ENDLESS
     if f.index == f.count:
         if desk.features & TABLE and f.depth > 0 and not (ply == 0 and desk.partial):
@@ -346,7 +366,6 @@ def go_on(desk, shared, who):
     f.index += 1
     desk.stack[ply + 1] = desk.stack[ply]
     play(desk.stack[ply + 1], action)
-    follow(who, desk.stack[ply], action, desk.notes[ply], desk.notes[ply + 1])
     child = desk.frames[ply + 1]
     mover = turn(desk.stack[ply + 1])
     child.over = 1 if mover == OVER else 0
@@ -362,13 +381,12 @@ def go_on(desk, shared, who):
 
 
 @rule
-def hand_over(desk, f, who):
+def hand_over(desk, f):
     """Look, less deep, what happens if nothing is done: if that is good enough, actions are."""
     ply = desk.ply
     child = desk.frames[ply + 1]
     desk.stack[ply + 1] = desk.stack[ply]
     skip(desk.stack[ply + 1])
-    begin(who, desk.stack[ply + 1], desk.notes[ply + 1])
     child.seat = 1 - f.seat
     child.over = child.skips = 0
     child.alpha = child.floor = -f.beta

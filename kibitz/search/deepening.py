@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from ..open_rules import Judge
 from . import alphabeta
 from .alphabeta import (
     ENDLESS,
+    HELPERS,
     IDLE,
     JUDGED_OUTSIDE,
     MOST_TWICE,
@@ -30,38 +32,38 @@ from .alphabeta import (
     NULL_MOVE,
     PLIES,
     PROVEN,
-    STOP_ROOM,
+    ROUND,
+    SIGNALS,
     TOGETHER,
     WAITING,
     WIN,
     Shared,
-    advance_all,
     answer_all,
-    begin_all,
     desk_type,
 )
+from .iterations import ASPIRATION, TOGETHER_FROM, deepen_all, open_all
 from .judging import EVEN, NOBODY, judge_token
 
-FEATURES = (  # of a search, each of which can be switched off
-    "table",
-    "pvs",
-    "killers",
-    "history",
-    "urges",
-    "leaf_rule",
-    "extensions",
-    "reductions",
-    "aspiration",
-)
+FEATURES = {  # of a search, each of which can be switched off
+    "table": alphabeta.TABLE,
+    "pvs": alphabeta.PVS,
+    "killers": alphabeta.KILLERS,
+    "history": alphabeta.HISTORY,
+    "urges": alphabeta.URGES,
+    "leaf_rule": alphabeta.LEAF_RULE,
+    "extensions": alphabeta.EXTENSIONS,
+    "reductions": alphabeta.REDUCTIONS,
+    "aspiration": ASPIRATION,
+}
 DEEPEST = PLIES - alphabeta.MOST_EXTENSIONS
 SLOTS = 1 << 18  # of a transposition table: 4 MB
 VALUE_SLOTS = 1 << 17  # for what a network has said
 BUSY_SLOTS = 1 << 12
 MOST_EPOCHS = 255
-TOGETHER_FROM = 6  # plies: waking other threads takes longer than a shallower search
 SLICE = 8192  # nodes between two looks at the clock
-ASPIRATION = 250  # half the width of the first window
+LONG_SLICE = 1 << 20  # and where there is no clock, but somebody may want to stop it
 TWICE = 2
+CACHE_LINE = 64  # bytes
 
 Outside = Callable[[NDArray[np.void]], NDArray[np.integer]]
 """A network that judges positions: what they are worth to the seat to move, below EVEN. [n]"""
@@ -166,8 +168,9 @@ class Clock:
 
     def slice(self) -> int:
         """Nodes until the next look at the clock."""
-        left = SLICE if self.limits.nodes is None else self.limits.nodes - self.nodes
-        return max(1, min(SLICE, left) if self.limits.seconds is not None else left)
+        slice = LONG_SLICE if self.limits.seconds is None else SLICE
+        left = slice if self.limits.nodes is None else self.limits.nodes - self.nodes
+        return max(1, min(slice, left))
 
 
 class AlphaBeta:
@@ -190,13 +193,15 @@ class AlphaBeta:
         null_move: bool = False,
     ) -> None:
         check_open(game)
-        self.game = stripped(game)
+        self.whole, self.game = game, stripped(game)
         self.outside = judge if callable(judge) and not isinstance(judge, Judge) else None
         self.judge = NOBODY if self.outside else judge_named(self.game, judge)  # type: ignore[arg-type]
         self.token = judge_token(self.game, self.judge)
-        self.features, self.aspires = feature_bits(without), "aspiration" not in without
+        self.features = feature_bits(without)
         if self.outside is not None:
             self.features |= JUDGED_OUTSIDE
+        if not 1 <= threads <= HELPERS:
+            raise GameError(f"threads={threads}: alpha-beta uses 1 to {HELPERS}")
         if threads > 1:
             self.features |= TOGETHER
         if null_move and game.open_rules.skip is not None:
@@ -205,8 +210,8 @@ class AlphaBeta:
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)
         self.epoch = 0
-        begin_all(0, 0, 1, self.desks, self.token)  # compiled before a clock runs
-        advance_all(0, 0, 1, self.desks, self.shared, self.token)
+        open_all(0, 0, 1, self.desks, self.token)  # compiled before a clock runs
+        deepen_all(0, 0, 1, self.desks, self.shared, self.token)
 
     def search(
         self,
@@ -214,7 +219,7 @@ class AlphaBeta:
         limits: Limits,
         *,
         lines: int = 1,
-        watch: Callable[[Found], object] = lambda found: None,
+        watch: Callable[[Found], object] | None = None,
     ) -> Found:
         """Look for the best actions at a position, of this game or of its bare form.
 
@@ -223,13 +228,16 @@ class AlphaBeta:
         clock = Clock(limits)
         legal = self._begin(s)
         found = Found((Line(legal[0], 0, (legal[0],)),), 0)
+        at_once = lines == 1 and watch is None and limits.seconds is None
+        depths = [limits.depth] if at_once else range(1, limits.depth + 1)
         try:
-            for depth in range(1, limits.depth + 1):
-                deeper = self._iteration(depth, legal, found, lines, clock)
+            for depth in depths:
+                deeper = self._deepen(depth, legal, found, lines, clock)
                 if deeper is None:
                     break
                 found = self._timed(deeper, clock)
-                watch(found)
+                if watch is not None:
+                    watch(found)
                 if clock.is_late or (abs(found.best.score) > PROVEN and lines == 1):
                     break
         except KeyboardInterrupt:
@@ -238,6 +246,8 @@ class AlphaBeta:
 
     def _begin(self, s: State) -> list[int]:
         """Put a position on all desks. Returns its legal actions."""
+        if s.dtype not in (self.whole.state, self.game.state):
+            raise GameError(f"{self.game.name}: this position is of a game with other options")
         bare, twice, plies_left = without_history(self.game, s)
         if self.game.turn(bare) in (CHANCE, OVER):
             raise GameError(
@@ -253,57 +263,55 @@ class AlphaBeta:
         desks["stack"][:, 0] = bare
         desks["twice"][:, : len(twice)], desks["twice_count"] = twice, len(twice)
         desks["plies_left"], desks["features"] = plies_left, self.features
-        return self.game.legal(bare)
+        legal = self.game.legal(bare)
+        self._look_at(legal, partial=False)
+        return legal
 
-    def _iteration(
+    def _look_at(self, roots: list[int], *, partial: bool) -> None:
+        """Look at these actions of the root. Searches sort them, which helps those that follow."""
+        desks = self.desks
+        desks["roots"], desks["partial"] = len(roots), partial
+        desks["lists"][:, 0, : len(roots)] = roots
+
+    def _deepen(
         self, depth: int, legal: list[int], before: Found, lines: int, clock: Clock
     ) -> Found | None:
-        """Search to a depth; None if the clock ended it before the first action was done."""
+        """Search to a depth; None if the clock ended it before there was anything new."""
         best: list[Line] = []
         for k in range(min(lines, len(legal))):
-            left = [a for a in legal if a not in [line.action for line in best]]
+            if lines > 1:
+                left = [a for a in legal if a not in [line.action for line in best]]
+                self._look_at(left, partial=k > 0)
             expected = before.lines[k].score if k < len(before.lines) and before.depth else 0
-            line, done = self._aspire(depth, left, expected, clock, partial=k > 0)
+            done = self._search(before.depth + 1, depth, expected, clock)
+            line = self._line(done)
             if line is None:
                 return None
             best.append(line)
             if not done:
                 break
         best += [line for line in before.lines if line.action not in [b.action for b in best]]
-        return Found(tuple(best[:lines]), depth if done and len(best) >= 1 else before.depth)
+        return Found(tuple(best[:lines]), int(self.desks[0]["reached"]))
 
-    def _aspire(
-        self, depth: int, legal: list[int], expected: int, clock: Clock, *, partial: bool
-    ) -> tuple[Line | None, bool]:
-        """Search with a window around the expected score, wider and wider until it fits."""
-        width = ASPIRATION if self.aspires and depth > 2 and abs(expected) < PROVEN else ENDLESS
-        while True:
-            low, high = max(expected - width, -ENDLESS), min(expected + width, ENDLESS)
-            line, done = self._window(depth, legal, (low, high), clock, partial=partial)
-            if not done or line is None or low < line.score < high or width == ENDLESS:
-                return line, done
-            width = width * 4 if width < PROVEN else ENDLESS
-
-    def _window(
-        self, depth: int, legal: list[int], window: tuple[int, int], clock: Clock, *, partial: bool
-    ) -> tuple[Line | None, bool]:
-        """One search: the best line so far, and whether it was searched to its end."""
-        desks = self.desks[: self.threads if depth >= TOGETHER_FROM else 1]
-        desks["depth"], (desks["alpha"], desks["beta"]) = depth, window
-        desks["roots"], desks["partial"] = len(legal), partial
-        desks["lists"][:, 0, : len(legal)] = legal
-        self.shared.stop[:] = 0
+    def _search(self, first: int, goal: int, expected: int, clock: Clock) -> bool:
+        """Search to a depth, and to those from the first on before it. Whether that was done."""
+        desks = self.desks[: self.threads if goal >= TOGETHER_FROM else 1]
+        leader = desks[0]
+        leader["goal"], leader["depth"], leader["expected"] = goal, first, expected
+        leader["reached"] = first - 1
+        leader["found_count"] = 0
+        desks["status"] = IDLE
         self.shared.busy[:] = 0
-        begin_all(0, len(desks), 1, desks, self.token)
+        open_all(0, 1, 1, desks, self.token)
         while True:
             desks["budget"] = desks["nodes"] + clock.slice()
-            self.device.run(advance_all, len(desks), desks, self.shared, self.token)
+            self.shared.signals[ROUND] = leader["round"]
+            self.device.run(deepen_all, len(desks), desks, self.shared, self.token)
             clock.nodes = int(self.desks["nodes"].sum())
-            if (desks["status"] == IDLE).any():
-                done = int((desks["status"] == IDLE).argmax())
-                return self._line(done, int(desks["score"][done])), True
+            if leader["status"] == IDLE:
+                return True
             if clock.is_over:
-                return self._unfinished(window), False
+                return False
             if (desks["status"] == WAITING).any():
                 self._answer(desks)
 
@@ -317,19 +325,16 @@ class AlphaBeta:
         desks["answers"][desk, row] = values
         answer_all(0, len(desks), 1, desks, self.shared)
 
-    def _line(self, desk: int, score: int) -> Line | None:
-        root = self.desks["frames"][desk, 0]
-        if root["action"] == NONE:  # all actions failed low: none of them is known to be best
-            action = int(self.desks["lists"][desk, 0, 0])
-            return Line(action, score, (action,))
-        actions = self.desks["lines"][desk, 0, : root["line"]]
-        return Line(int(root["action"]), score, tuple(int(a) for a in actions))
-
-    def _unfinished(self, window: tuple[int, int]) -> Line | None:
-        """The best line of a search that was cut off, if its first action is done."""
-        root = self.desks["frames"][0, 0]
-        better = root["action"] != NONE and root["best"] > window[0]
-        return self._line(0, int(root["best"])) if better else None
+    def _line(self, done: bool) -> Line | None:
+        """The best line: of the last window if it is better than expected, else of a depth."""
+        leader = self.desks[0]
+        root = leader["frames"][0]
+        if not done and root["action"] != NONE and root["best"] > leader["alpha"]:
+            score, line = root["best"], leader["lines"][0, : root["line"]]
+        else:
+            score, line = leader["expected"], leader["found"][: leader["found_count"]]
+        actions = tuple(int(action) for action in line)
+        return Line(actions[0], int(score), actions) if actions else None
 
     def _timed(self, found: Found, clock: Clock) -> Found:
         desks = self.desks
@@ -398,14 +403,21 @@ def feature_bits(without: Sequence[str]) -> int:
     for name in without:
         if name not in FEATURES:
             raise GameError(f"alpha-beta has no feature {name!r}; it has: {', '.join(FEATURES)}")
-    on = [name for name in FEATURES if name not in without and name != "aspiration"]
-    return sum(int(getattr(alphabeta, name.upper())) for name in on)
+    return sum(bit for name, bit in FEATURES.items() if name not in without)
 
 
 def empty_shared(slots: int, value_slots: int) -> Shared:
     return Shared(
-        table=np.zeros((slots, 2), np.uint64),
-        values=np.zeros((value_slots, 2), np.uint64),
-        busy=np.zeros(BUSY_SLOTS, np.uint64),
-        stop=np.zeros(STOP_ROOM, np.int64),
+        table=in_cache_lines((slots, 2)),
+        values=in_cache_lines((value_slots, 2)),
+        busy=in_cache_lines((BUSY_SLOTS,)),
+        signals=in_cache_lines((SIGNALS,)).view(np.int64),
     )
+
+
+def in_cache_lines(shape: tuple[int, ...]) -> NDArray[np.uint64]:
+    """Zeros that begin with a cache line, so that no pair of slots lies in two of them."""
+    count = math.prod(shape)
+    room = np.zeros(count + CACHE_LINE // 8, np.uint64)
+    first = -room.ctypes.data % CACHE_LINE // 8
+    return room[first : first + count].reshape(shape)

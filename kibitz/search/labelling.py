@@ -15,25 +15,9 @@ from ..chance import UNIT, Streams, below, bits
 from ..compiled import kernel, rule
 from ..game import CHANCE, OVER, Game, GameError, actions, play, roll, room_for_actions, start, turn
 from ..open_rules import Judge
-from .alphabeta import (
-    ENDLESS,
-    PROVEN,
-    STOP,
-    Shared,
-    advance,
-    begin_all,
-    desk_type,
-    end_score,
-)
-from .deepening import (
-    ASPIRATION,
-    DEEPEST,
-    check_open,
-    empty_shared,
-    feature_bits,
-    judge_named,
-    stripped,
-)
+from .alphabeta import ENDLESS, ROUND, Shared, desk_type, end_score
+from .deepening import DEEPEST, check_open, empty_shared, feature_bits, judge_named, stripped
+from .iterations import lead, open_all
 from .judging import begin, judge_token, judged
 
 SLOTS = 1 << 12  # of the transposition table: more than a search of seven plies fills
@@ -77,6 +61,8 @@ class Schedule:
                 raise GameError(f"{name}={getattr(self, name)}: it is a share, from 0 to 1")
         if self.labelled == 0.0 or not 0 <= self.first_ply < self.stops[0]:
             raise GameError("no position would be labelled: label more of them, and earlier")
+        if not 1 <= self.move_depth <= DEEPEST:
+            raise GameError(f"move_depth={self.move_depth}: it is from 1 to {DEEPEST} plies")
         bounds = {"depths": DEEPEST, "stops": LONGEST}
         for name, most in bounds.items():
             low, high = getattr(self, name)
@@ -114,7 +100,7 @@ class Labels:
 class Labeller:
     """One thread's desk and table, on which it plays games and labels their positions."""
 
-    def __init__(self, game: Game, judge: str, schedule: Schedule) -> None:
+    def __init__(self, game: Game, judge: str | Judge, schedule: Schedule) -> None:
         check_open(game)
         self.game, self.schedule = stripped(game), schedule
         chosen = judge_named(self.game, judge)
@@ -195,7 +181,7 @@ def label_game(s, rng, desks, shared, who, plan, states, labels):
             label = labels[n]
             depth = drawn_between(rng, plan.least_depth, plan.most_depth)
             label.depth = think(desks, shared, who, s, depth)
-            label.score = desks[0].score
+            label.score = desks[0].expected
             label.ply = ply
             label.result = turn(s)  # for now; at the end, what this seat got
             n += 1
@@ -203,7 +189,7 @@ def label_game(s, rng, desks, shared, who, plan, states, labels):
             action = np.int64(legal[below(rng, actions(s, legal))])
         else:
             think(desks, shared, who, s, plan.move_depth)
-            action = np.int64(desks[0].frames[0].action)
+            action = np.int64(desks[0].found[0])
         play(s, action)
         settle(s, rng)
         ply += 1
@@ -235,17 +221,18 @@ def drawn_between(rng, least, most):
 def think(desks, shared, who, s, depth):
     """Search deeper and deeper, as `deepening.AlphaBeta` does; returns the depth reached.
 
-    The score is then on the desk, and the action in its first frame.
+    The score and the line that was found are then on the desk.
     """
-    clear(desks[0], shared)
-    desks[0].stack[0] = s
-    expected, reached = 0, 0
-    for now in range(1, depth + 1):
-        aspire(desks, shared, who, now, expected)
-        expected, reached = desks[0].score, now
-        if abs(expected) > PROVEN:
-            break
-    return reached
+    desk = desks[0]
+    clear(desk, shared)
+    desk.stack[0] = s
+    desk.roots = actions(s, desk.lists[0])
+    desk.depth, desk.goal = 1, depth
+    desk.expected = desk.round = 0
+    open_all(0, 1, 1, desks, who)
+    shared.signals[ROUND] = desk.round
+    lead(desks, shared, who)
+    return desk.reached
 
 
 @rule
@@ -262,20 +249,3 @@ def clear(desk, shared):
     desk.budget = UNBOUNDED
     desk.waiting = desk.twice_count = desk.partial = 0
     desk.plies_left = ENDLESS
-
-
-@rule
-def aspire(desks, shared, who, depth, expected):
-    """Search with a window around the expected score, wider and wider until it fits."""
-    desk = desks[0]
-    width = ASPIRATION if depth > 2 and abs(expected) < PROVEN else ENDLESS
-    while True:
-        desk.alpha, desk.beta = max(expected - width, -ENDLESS), min(expected + width, ENDLESS)
-        desk.depth = depth
-        desk.roots = actions(desk.stack[0], desk.lists[0])
-        shared.stop[STOP] = 0
-        begin_all(0, 1, 1, desks, who)
-        advance(desk, shared, who)
-        if width == ENDLESS or desk.alpha < desk.score < desk.beta:
-            return
-        width = 4 * width if width < PROVEN else ENDLESS

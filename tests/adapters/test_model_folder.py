@@ -3,19 +3,23 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from card_texts import header_of, run_lines
 from commands import kibitz, run
 from escampe_lines import lively
 
 from kibitz.adapters import model_folder
-from kibitz.adapters.model_folder import dataset_card, read_folder, write_folder
+from kibitz.adapters.exchange import player_text
+from kibitz.adapters.model_folder import read_folder, write_folder
 from kibitz.games import load
 from kibitz.nets import NetError, load_net, save_net
 from kibitz.nets.accumulator import AccumulatorConfig, AccumulatorNet
-from kibitz.nets.dual_view import DualViewConfig
+from kibitz.nets.dual_view import DualViewConfig, DualViewNet
+from kibitz.players import player
 from kibitz.players.champions import CHAMPIONS
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -53,20 +57,6 @@ def checkpoint(tmp_path):
 def folder(checkpoint, tmp_path):
     assert write_folder(checkpoint, tmp_path / "model") == []
     return tmp_path / "model"
-
-
-def header_of(card):
-    """The header of a card: every line is a key and a value in JSON."""
-    _, header, _ = card.split("---\n", 2)
-    return {key: json.loads(value) for key, value in re.findall(r"^(\w+): (.*)$", header, re.M)}
-
-
-def run_lines(card, folder, monkeypatch, capsys):
-    """Run the Python of a card in its folder; what it prints."""
-    (lines,) = re.findall(r"```python\n(.*?)```", card, re.DOTALL)
-    monkeypatch.chdir(folder)
-    exec(compile(lines, "README.md", "exec"), {})
-    return len(lines.splitlines()), capsys.readouterr().out
 
 
 # What a folder holds ------------------------------------------------------------------------------
@@ -243,8 +233,28 @@ def test_the_commands_export_a_folder_and_import_it_again(checkpoint, tmp_path):
     folder, again = tmp_path / "model", tmp_path / "again.safetensors"
     run("export", str(checkpoint), "--folder", str(folder))
     shown = run("import", str(folder), str(again))
-    assert "Play it: kibitz play escampe --against" in shown
+    assert f"Play it: kibitz play escampe --against alphabeta:judge={again}\n" in shown
     assert again.read_bytes() == checkpoint.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("net", "view", "who"),
+    [
+        (DualViewNet(SMALL), "default", "alphabeta:judge="),
+        (DualViewNet(replace(SMALL, policy=True)), "default", "net:"),
+        (AccumulatorNet(AccumulatorConfig()), "pieces", "alphabeta:judge="),
+    ],
+)
+def test_a_network_that_prefers_no_action_plays_as_the_judge_of_a_search(net, view, who, tmp_path):
+    game = load("escampe").through(view)
+    assert player_text(net, game, "net.safetensors") == f"{who}net.safetensors"
+    save_net(file := tmp_path / "net.safetensors", net, {"game": game.describe()})
+    assert player(player_text(net, load("escampe"), file), load("escampe")).name.startswith(who[:3])
+
+
+def test_a_network_of_a_game_with_secrets_plays_itself():
+    net, _ = load_net(CHAMPIONS / "beasty_bar.safetensors")
+    assert player_text(net, load("beasty_bar"), "x") == "net:x"
 
 
 @pytest.mark.parametrize(
@@ -254,37 +264,3 @@ def test_an_export_needs_a_file_or_a_folder(checkpoint, words):
     done = kibitz("export", str(checkpoint), *words)
     assert done.returncode == 2
     assert "give a file to write, or --folder and nothing else" in done.stderr
-
-
-# Data sets ----------------------------------------------------------------------------------------
-
-
-def test_the_card_of_a_data_set_describes_its_columns_and_reads_them(tmp_path, monkeypatch, capsys):
-    rows = [{"white_unicorn": 3, "score": 0.5}, {"white_unicorn": 4, "score": -1}]
-    for number in range(2):
-        lines = "".join(f"{json.dumps(row)}\n" for row in rows)
-        (tmp_path / f"00000{number}.jsonl").write_text(lines)
-    card = dataset_card(
-        load("escampe"),
-        ["000000.jsonl", "000001.jsonl"],
-        4,
-        {"white_unicorn": "its cell, 0 to 35"},
-        {"seed": 7, "schedule": {"depths": (5, 7)}},
-        figures={"share_proven": 0.25},
-    )
-    header = header_of(card)
-    assert header["size_categories"] == ["n<1K"] and header["license"] == "mit"
-    for row in ("`white_unicorn` | its cell", "`score` | the label", "schedule depths | 5, 7"):
-        assert f"| {row}" in card
-    assert "| share proven | 0.25 |" in card
-    _, shown = run_lines(card, tmp_path, monkeypatch, capsys)
-    assert shown == f"4 {rows[0]}\n"
-
-
-@pytest.mark.parametrize(
-    ("positions", "size"),
-    [(0, "n<1K"), (999, "n<1K"), (1000, "1K<n<10K"), (99_999, "10K<n<100K"), (10**6, "1M<n<10M")],
-)
-def test_the_size_of_a_data_set_is_that_of_hubs(positions, size):
-    card = dataset_card(load("escampe"), [], positions, {}, {"seed": 1})
-    assert header_of(card)["size_categories"] == [size]

@@ -44,8 +44,12 @@ def test_a_check_of_bad_records_names_them_and_fails(data, tmp_path):
     assert done.returncode == 1
     assert "outside.jsonl, line 2: white_to_move is 5, not true or false" in done.stderr
     assert "outside.jsonl, line 4: a record is a JSON object" in done.stderr
+    assert "a record of escampe has:" in done.stderr
+    assert "white_unicorn   cell of White's unicorn, 0 to 35" in done.stderr
+    assert "result          how the game ended for the side to move" in done.stderr
     skipped = kibitz("data", "check", "escampe", str(path), "--skip-bad", "--json")
     assert skipped.returncode == 0 and json.loads(skipped.stdout)["bad"] == 2
+    assert not skipped.stderr
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,9 @@ def read(game, columns):
 
 
 def test_a_position_has_six_columns_as_everybody_names_them(escampe, states):
-    assert list(escampe.columns.types) == NAMES == list(escampe.columns.write(states))
+    assert list(escampe.columns.by_name) == NAMES == list(escampe.columns.write(states))
+    meanings = [column.meaning for column in escampe.columns.by_name.values()]
+    assert all(meanings) and len({*meanings}) == len(NAMES)
 
 
 def test_what_was_written_is_read_back_byte_for_byte(escampe, states):

@@ -174,8 +174,11 @@ def test_pieces_are_placed_by_cells():
     ],
 )
 def test_a_cell_that_cannot_be_placed_on_is_refused_with_the_reason(cells, typed, why):
+    s = placing(*cells)
+    before = s.tobytes()
     with pytest.raises(NotationError, match=why):
-        GAME.read_action(placing(*cells), typed)
+        GAME.read_action(s, typed)
+    assert s.tobytes() == before
 
 
 def test_a_whole_placement_is_written_in_the_order_of_cells():
@@ -461,8 +464,12 @@ def test_json_that_is_no_game_is_refused_with_the_reason(content, game, why, tmp
         open_record(tmp_path / "game.json", game)
 
 
-def test_the_table_says_why_a_move_is_not_legal(table):
+def test_the_table_says_why_a_move_is_not_legal_and_stays_as_it_is(table):
+    before = table.record()
     with pytest.raises(IllegalAction, match="the game is over"):
         table.play("A1-A2")
+    assert table.record() == before
+    new = Table(GAME, seed=1)
     with pytest.raises(IllegalAction, match="Black places on rows 1 and 2, or on rows 5 and 6"):
-        Table(GAME, seed=1).play("C3")
+        new.play("C3")
+    assert new.record() == Table(GAME, seed=1).record()

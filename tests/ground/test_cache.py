@@ -400,9 +400,9 @@ def test_a_link_is_no_cache(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "is not a folder" in capsys.readouterr().err
 
 
-def test_a_relative_folder_is_meant_from_where_the_process_starts(tmp_path: Path) -> None:
+def test_a_relative_folder_is_meant_from_where_the_cache_was_imported(tmp_path: Path) -> None:
     cache = Path(os.path.relpath(tmp_path / "new" / "cache", HOUSE.parent))
-    run("import os; os.chdir('/')\n" + BELOW, cache=cache)
+    run("import os, kibitz.cache; os.chdir('/')\n" + BELOW, cache=cache)
     assert list((tmp_path / "new" / "cache" / disk.ROOT_NAME).glob("ground-*/below-*"))
 
 

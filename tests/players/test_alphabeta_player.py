@@ -57,8 +57,7 @@ def test_texts_that_make_no_sense_are_refused(escampe, text, sentence):
 
 
 def test_more_plies_win_more(escampe):
-    game = escampe.bind(placing="fair")
-    result = match(game, "alphabeta:depth=3", "greedy", games=16, seed=1)
+    result = match(escampe, "alphabeta:depth=3", "greedy", games=16, seed=1)
     assert result.win_rate > 0.7
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from search_tables import wandered
+from search_tables import wandered as anywhere
 
 from kibitz import games
 from kibitz.game import OVER, GameError
@@ -16,12 +16,18 @@ from kibitz.search.judging import EVEN, judge_token, judged
 
 @pytest.fixture(scope="module")
 def game():
-    return games.load("escampe", preset="rules", placing="drawn").through("pieces")
+    return games.load("escampe", preset="rules").through("pieces")
 
 
 @pytest.fixture(scope="module")
 def net():
     return AccumulatorNet(AccumulatorConfig(), seed=3).eval()
+
+
+def wandered(game, size):
+    """Positions of random play, a few plies after the pieces were placed."""
+    states = anywhere(game, 2 * size, plies=18)
+    return states[states["placed"] == 12][:size]
 
 
 def started(judge, s):
@@ -32,7 +38,7 @@ def started(judge, s):
 
 def test_integers_say_what_torch_says(game, net):
     """Weights are rounded to 1/255 and 1/1024, which costs about a hundredth."""
-    judge, states = integer_judge(game, net), wandered(game, 200, plies=6)
+    judge, states = integer_judge(game, net), wandered(game, 200)
     token = judge_token(game, judge)
     ours = np.array([judged(token, s, started(judge, s)) for s in states]) / EVEN
     with torch.no_grad():
@@ -42,7 +48,7 @@ def test_integers_say_what_torch_says(game, net):
 
 def test_a_note_that_follows_moves_is_the_note_begun_anew(game, net):
     judge, rng = integer_judge(game, net), np.random.default_rng(1)
-    for s in wandered(game, 20, plies=6):
+    for s in wandered(game, 20):
         note = started(judge, s)
         for _ in range(30):
             if game.turn(s) == OVER:
@@ -61,7 +67,7 @@ def test_the_search_finds_with_it_what_it_finds_when_leaves_are_judged_outside(g
     def outside(states):
         return np.array([judged(token, s, started(judge, s)) for s in states])
 
-    for s in wandered(game, 10, plies=6):
+    for s in wandered(game, 10):
         inside = AlphaBeta(game, judge).search(s, Limits(depth=3))
         assert AlphaBeta(game, outside).search(s, Limits(depth=3)).lines == inside.lines
 
@@ -70,7 +76,7 @@ def test_colours_may_be_exchanged(game, net):
     """The same position with all pieces and the move exchanged has the same value."""
     judge = integer_judge(game, net)
     token, bare = judge_token(game, judge), stripped(game)
-    for s in wandered(game, 20, plies=6):
+    for s in wandered(game, 20):
         text = bare.text(s).split()
         swapped = text[0].translate(str.maketrans("bnBN", "nbNB"))
         other = bare.read(f"{swapped} {'b' if text[1] == 'w' else 'w'} {text[2]}")

@@ -21,16 +21,15 @@ NOT_EXACT = ("reductions", "extensions", "table")  # what may change the score a
 
 @pytest.fixture(scope="module")
 def escampe():
-    return games.load("escampe", preset="rules", placing="drawn")
+    return games.load("escampe", preset="rules")
 
 
-def positions_of(game, count, seed=3, plies=8):
-    """Positions of random play, at several distances from the start."""
-    batch = Batch(game, 2 * count, seed=seed)
-    batch.settle()
+def positions_of(game, count, seed=3, plies=20):
+    """Positions of random play, a few plies after the pieces were placed."""
+    batch = Batch(game, 3 * count, seed=seed)
     batch.wander(plies)
-    batch.settle()
-    return batch.states[batch.turns() >= 0][:count].copy()
+    placed = batch.states["placed"] == 12  # games that had ended begin anew
+    return batch.states[(batch.turns() >= 0) & placed][:count].copy()
 
 
 @rule
@@ -271,6 +270,12 @@ def test_unknown_judges_and_features_are_refused(escampe):
         AlphaBeta(escampe, without=["luck"])
 
 
+def test_a_position_of_a_game_with_other_options_is_refused(escampe):
+    other = games.load("escampe", preset="rules", placing="drawn")
+    with pytest.raises(GameError, match="a game with other options"):
+        AlphaBeta(escampe).search(other.fresh(), Limits(depth=1))
+
+
 def test_null_moves_find_forced_wins_all_the_same(escampe):
     s = escampe.read("nnN---/--b---/-----b/b-nn--/--b---/n-B--b w 2")
     assert AlphaBeta(escampe, null_move=True).search(s, Limits(depth=5)).mate_in == 3
@@ -283,3 +288,13 @@ def test_null_moves_save_nodes_where_they_are_allowed(escampe, expected):
         for on in (False, True)
     ]
     assert nodes[0] != nodes[1]  # it does something; whether it helps is for the bench to say
+
+
+def test_several_threads_end_every_search(escampe, expected):
+    """Helpers finish windows at any moment, also when the leader is about to go."""
+    states, _, _ = expected
+    thinker = AlphaBeta(escampe, threads=2)
+    for s in states[:200]:
+        found = thinker.search(s, Limits(depth=7))
+        assert found.depth == 7 or found.mate_in is not None
+        assert found.best.action in escampe.legal(s)

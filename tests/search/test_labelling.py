@@ -91,6 +91,8 @@ def test_judging_without_a_search_is_what_the_judge_says(escampe, played):
         ({"depths": (0, 5)}, "depths=0-5: they rise"),
         ({"labelled": 0.0}, "no position would be labelled"),
         ({"first_ply": 60}, "no position would be labelled"),
+        ({"move_depth": 0}, "move_depth=0"),
+        ({"move_depth": 57}, "from 1 to 56 plies"),
     ],
 )
 def test_a_schedule_that_cannot_be_kept_is_refused(wrong, sentence):

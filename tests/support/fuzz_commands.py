@@ -23,6 +23,7 @@ from fuzzing import ACCEPTED, FOLDER, REFUSED, Wrong
 
 import kibitz.train.run
 from kibitz import cli, contract, nets, recipes
+from kibitz.adapters.model_folder import write_folder
 from kibitz.arena.rating import saved_match
 from kibitz.arena.table import Table
 from kibitz.bench import networks, rules
@@ -36,8 +37,8 @@ from kibitz.train.tree_search.learner import Learning
 NOT_COMPILED = "the fuzz tests do not compile for"
 LINES = 12  # of what is said with status 2: a usage line, a frame, a sentence
 PATIENCE = 0.3  # seconds for what has been asked to take long, then Ctrl-C
-GAMES = ("kuhn", "liars_dice", "beasty_bar", "dominion")
-PLAYERS = ("honest", "threshold", "random", "big_money")
+GAMES = ("kuhn", "liars_dice", "beasty_bar", "dominion", "escampe")
+PLAYERS = ("honest", "threshold", "random", "big_money", "greedy", "alphabeta:depth=1")
 
 PLACE = Path(os.environ[FOLDER])  # whoever starts this process removes it
 WHOLE, USED = PLACE / "whole", PLACE / "used"
@@ -63,6 +64,7 @@ def prepare() -> None:
     net = NetCompBilin(CompBilinConfig(**size), 1)
     nets.save_net(WHOLE / "net.safetensors", net, {"game": game.describe()})
     save_onnx(WHOLE / "net.onnx", net, game.describe())
+    write_folder(WHOLE / "net.safetensors", WHOLE / "model")
     run = Run(recipes.recipe("liars_dice", "default"), WHOLE / "run", seed=1)
     run.close()
     (WHOLE / "coin.py").symlink_to(OWN_GAME)  # the same path to the compiler every time
@@ -96,6 +98,7 @@ TINY_SEARCH = replace(
 
 FILES = (
     *("game.txt", "r.sqlite", "net.safetensors", "net.onnx", "run", "coin.py", "binary", "loop"),
+    "model",
     *(
         "binary.py",
         "exit.py",
@@ -122,7 +125,7 @@ FILES = (
 
 def make_small() -> None:
     """Training, benches and the demonstration do little, and nothing in other processes."""
-    from kibitz.recipes import beasty_bar, dominion, liars_dice
+    from kibitz.recipes import beasty_bar, dominion, escampe, liars_dice
 
     few = {"iterations": 1, "gate_every": 1, "gate_games": 2}
     tiny = replace(
@@ -138,6 +141,7 @@ def make_small() -> None:
     for name in beasty_bar.RECIPES:
         beasty_bar.RECIPES[name] = TINY_SEARCH
     dominion.RECIPES.clear()
+    del escampe.RECIPES["selfplay"]
     networks.decision_us = lambda name: {"opening": 1.0, "game": 1.0}
     contract.PROMISES = contract.PROMISES[3:7]  # quick ones
     kibitz.train.run.draw = lambda rows, path: None
@@ -379,13 +383,16 @@ COMMANDS: list[Callable[[random.Random], list[str]]] = [
         *some_of(r, ["--seat", r.choice("01")], ["--save", "new.txt"], seeded(r)),
     ],
     lambda r: ["replay", "liars_dice", "game.txt", *some_of(r, ["--ply", "1"], ["--json"])],
+    lambda r: ["analyse", *a_game(r), "--player", a_player(r), *some_of(r, ["--json"], seeded(r))],
     lambda r: [
         *("train", "liars_dice", "--out", r.choice(("run", "new", "folder"))),
         *some_of(r, ["--recipe", "demo"], ["--minutes", "0.001"], ["--resume"], ["--refill"]),
         *some_of(r, seeded(r), ["--from", "net.safetensors"], ["--against", "honest"]),
     ],
     lambda r: ["import", "net.onnx", "new.safetensors", *some_of(r, ["-o", "dice=1,1"])],
+    lambda r: ["import", "model", "new.safetensors"],
     lambda r: ["export", "net.safetensors", "new.onnx", *some_of(r, ["--batched"])],
+    lambda r: ["export", "net.safetensors", "--folder", r.choice(("model", "new", "folder"))],
     lambda r: ["check", r.choice(FILES), "--quick", *some_of(r, ["--json"], seeded(r))],
     lambda r: ["check", *a_game(r), "--write-playthrough", "new.txt", *some_of(r, seeded(r))],
     lambda r: ["bench", "rules", *a_game(r), *some_of(r, ["--json"], ["--device", "cpu"])],
@@ -399,6 +406,8 @@ FIRST = (  # so that all is compiled that the commands use
     "match coin.py random mcts:sims=2 --games 2",
     *(f"match {name} random mcts:sims=2,root=gumbel --games 2" for name in GAMES),
     *(f"match {name} random random --games 2 --json" for name in GAMES),
+    *(f"analyse {name} --player mcts:sims=2" for name in (*GAMES, "coin.py")),
+    "analyse escampe --player alphabeta:depth=1",
     "match liars_dice mcts:sims=2,evaluator=uniform think:rounds=1 --games 2",
     "match liars_dice champion:mode=sample champion --games 2",
     "match liars_dice net:net.onnx mcts:sims=2 --games 2 -o dice=1,1",
@@ -410,6 +419,9 @@ FIRST = (  # so that all is compiled that the commands use
     "train beasty_bar --out new",
     "import net.onnx new.safetensors",
     "export net.safetensors new.onnx",
+    "export net.safetensors --folder new",
+    "import model new.safetensors",
+    "match escampe greedy alphabeta:depth=1 --games 2",
     "check coin.py --quick",
     *(f"check {name} --write-playthrough new.txt" for name in GAMES),
     *(f"bench rules {name}" for name in (*GAMES, "coin.py")),

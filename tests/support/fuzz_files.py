@@ -249,7 +249,10 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "beliefs": {"width": 8, "depth": 1},
     "card_set": {},
     "design_v2": {},
+    "accumulator": {"width": 8, "hidden": 4},
+    "dual_view": {"blocks": 1, "embedding": 2},
 }
+GAMES = {"zones": "beasty_bar", "accumulator": "escampe", "dual_view": "escampe"}
 
 
 @functools.cache
@@ -257,7 +260,8 @@ def valid_net(kind: str) -> tuple[dict[str, str], dict[str, Any]]:
     """Metadata and tensors of a small network."""
     config, net = all_kinds()[kind].config, all_kinds()[kind].net
     fields = {k: v for k, v in CONFIGS[kind].items() if k in config.__dataclass_fields__}
-    game = load("liars_dice", **DICE) if kind != "zones" else game_named("beasty_bar")
+    game = game_named(GAMES[kind]) if kind in GAMES else load("liars_dice", **DICE)
+    game = game.through("pieces") if kind == "accumulator" else game
     file = PLACE / f"{kind}.safetensors"
     nets.save_net(file, net(config(**fields), 1), {"game": game.describe()})
     return nets.read(file)
@@ -293,8 +297,10 @@ def a_network(rng: random.Random) -> str:
             who = f"net:odd.safetensors,mode={rng.choice(('sample', 'argmax'))}"
             words = ["match", "liars_dice", who, "random", "-o", "dice=1,1", "--games", "2"]
             return run_command(words, fresh=False)
-    game = load("liars_dice", **DICE) if rng.random() < 0.8 else game_named("beasty_bar")
-    return refused(lambda: Table(game, seed=1).ask(player(f"net:{file}", game)))
+    name = rng.choice(("", "", "", "beasty_bar", "escampe"))
+    game = game_named(name) if name else load("liars_dice", **DICE)
+    who = rng.choice(("net:{}", "alphabeta:judge={},depth=1")) if name == "escampe" else "net:{}"
+    return refused(lambda: Table(game, seed=1).ask(player(who.format(file), game)))
 
 
 def _encodable(facts: dict[str, Any]) -> dict[str, str]:
@@ -495,7 +501,7 @@ def a_run(rng: random.Random) -> str:
     file = rng.choice(files)
     match file.suffix:
         case ".safetensors" if file.parent.name != "league":
-            _stored(rng, file, folder)
+            damage_stored(rng, file, folder)
         case ".json":
             about = json.loads(file.read_text())
             file.write_text(json.dumps(mutate.several(rng, mutate.as_json, about)))
@@ -516,7 +522,7 @@ def _metrics(rng: random.Random, file: Path) -> None:
     file.write_text("\n".join(lines) + rng.choice(("\n", "", "\n\n")))
 
 
-def _stored(rng: random.Random, file: Path, folder: Path) -> None:
+def damage_stored(rng: random.Random, file: Path, folder: Path) -> None:
     """A checkpoint or shard with other arrays or other words about them, mostly consistent."""
     stored = read_stored(file)
     arrays, about = {n: np.array(a) for n, a in stored.arrays.items()}, stored.about

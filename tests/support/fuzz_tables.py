@@ -20,7 +20,7 @@ from kibitz.games import load
 from kibitz.players import Sight
 from kibitz.search.mcts import Search, Settings
 
-NAMES = ("kuhn", "liars_dice", "beasty_bar", "dominion")
+NAMES = ("kuhn", "liars_dice", "beasty_bar", "dominion", "escampe")
 MOVES = 20_000  # after which a game from an odd position is left
 SIZE = 3  # tables of a batch
 

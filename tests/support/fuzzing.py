@@ -41,7 +41,7 @@ ENOUGH = 5  # findings of a kind, after which it stops
 
 ACCEPTED, REFUSED = "accepted", "refused"
 FOLDER = "KIBITZ_FUZZ"  # the variable that names the folder for a worker's files
-MODULES = ("fuzz_tables", "fuzz_commands", "fuzz_files", "fuzz_code")
+MODULES = ("fuzz_tables", "fuzz_commands", "fuzz_files", "fuzz_escampe", "fuzz_code")
 
 Case = Callable[[random.Random], str]
 
@@ -65,6 +65,11 @@ KINDS = {
     "networks": Kind(250, 6_000),
     "onnx": Kind(500, 10_000),
     "runs": Kind(120, 2_000),
+    "game_files": Kind(120, 3_000),
+    "data_files": Kind(80, 2_000),
+    "weight_files": Kind(40, 1_000),
+    "model_folders": Kind(40, 1_000),
+    "referees": Kind(50, 1_000),
     "compiled_code": Kind(3, 40),
     "positions": Kind(700, 12_000),
     "actions": Kind(500, 8_000),

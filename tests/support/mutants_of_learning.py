@@ -120,6 +120,28 @@ TRAIN = [
         "train/test_labelled_data.py::test_there_are_as_many_positions_as_asked_for",
     ),
     mutant(
+        "a data set does not say which network labelled it",
+        "train/labelled/generate.py",
+        'judge = f"network {source.weights}" if source.weights else generation.judge',
+        "judge = generation.judge",
+        "train/test_network_labels.py::test_the_data_set_names_the_network_by_its_hash",
+    ),
+    mutant(
+        "values of a network are taken for points",
+        "train/labelled/generate.py",
+        "if self.weights:  # a network says tanh(points / scale)",
+        "if not self.weights:",
+        "train/test_network_labels.py::"
+        "test_a_label_is_what_alpha_beta_finds_with_the_network_at_its_depth",
+    ),
+    mutant(
+        "a data set that is not complete keeps its card",
+        "train/labelled/generate.py",
+        "(self.path / CARD).unlink(missing_ok=True)",
+        "pass",
+        "train/test_data_card.py::test_a_data_set_that_is_not_complete_has_no_card",
+    ),
+    mutant(
         "a label is mixed with the result of a game that was stopped",
         "train/labelled/labels.py",
         "share = np.where(rows.decided, self.search_share, 1.0)",
@@ -298,6 +320,14 @@ DOORS = [
         'UNKNOWN if "source" in about else LICENCE',
         "LICENCE",
         "adapters/test_model_folder.py::test_an_imported_network_is_not_given_a_licence_that_it_may_not_have",
+    ),
+    mutant(
+        "a network that prefers no action is said to play by itself",
+        "adapters/exchange.py",
+        "judges = net.values_only and can_be_searched(game)",
+        "judges = False",
+        "adapters/test_model_folder.py::"
+        "test_a_network_that_prefers_no_action_plays_as_the_judge_of_a_search",
     ),
     mutant(
         "an export writes into any folder",

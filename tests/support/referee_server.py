@@ -159,7 +159,9 @@ class Referee(threading.Thread):
 class Script(threading.Thread):
     """A referee that says what a test wants: bytes to send, `LINE` to wait for a line, or seconds.
 
-    At the end it closes the connection, unless `stays` says that it keeps it and is silent.
+    At the end it says that no more will come, and closes the connection once its client has left;
+    with `stays` it keeps it and is silent. (Closed at once, with words unread, a connection may
+    break before the client has read what was said.)
     """
 
     def __init__(self, steps: Iterable[bytes | float | None], *, stays: bool = False) -> None:
@@ -173,6 +175,9 @@ class Script(threading.Thread):
         with self.server, self.server.accept()[0] as connection, connection.makefile("rb") as lines:
             with suppress(OSError):  # who has had enough leaves
                 self.follow(connection, lines)
+                if not self.stays:
+                    connection.shutdown(socket.SHUT_WR)
+                    lines.read()
             if self.stays:
                 self.done.wait(60)
 

@@ -505,19 +505,23 @@ def test_a_champion_is_small_has_a_card_and_sits_down(path):
     assert {"game", "recipe", "device", "seconds", "results"} <= card.keys()
     for result in card["results"]:
         assert result["low"] <= result["win_rate"] <= result["high"] and result["games"] > 0
-    assert players.player("champion", table_of(card)).name == "champion"
+    for name in card["players"]:
+        assert players.player(name, table_of(card)).name == name
 
 
 @pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
 def test_a_champion_beats_random_play(path):
     from kibitz.arena.match import match
 
-    game = table_of(json.loads(path.with_suffix(".json").read_text()))
-    assert match(game, f"net:{path}", "random", games=100, seed=0).win_rate > 0.85
+    card = json.loads(path.with_suffix(".json").read_text())
+    text = next(iter(card["players"].values())).format(file=path)
+    quick = f"{text},depth=2" if text.startswith("alphabeta") else text
+    assert match(table_of(card), quick, "random", games=100, seed=0).win_rate > 0.85
 
 
 def test_there_are_champions():
-    assert [path.stem for path in CHAMPIONS] == ["beasty_bar", "liars_dice", "liars_dice_5_5"]
+    champions = ["beasty_bar", "escampe", "escampe_banddper", "liars_dice", "liars_dice_5_5"]
+    assert [path.stem for path in CHAMPIONS] == champions
     assert sum(path.stat().st_size for path in CHAMPIONS) < 40_000_000
 
 

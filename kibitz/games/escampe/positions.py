@@ -7,18 +7,22 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ...notation import Numbers, PositionColumns
+from ...notation import Column, Numbers, PositionColumns
 from .board import BAND_KEY, BLACK, BLACK_KEY, BOARD, CELLS, PASS, PIECE_KEY, WHITE
 from .rules import ALL_PLACED, PIECES, UNICORN_KEY
 
 COLOURS = ("white", "black")
-TYPES = {
-    "white_paladins": np.int64,  # bit i is cell i
-    "black_paladins": np.int64,
-    "white_unicorn": np.int8,
-    "black_unicorn": np.int8,
-    "required_band": np.int8,
-    "white_to_move": np.bool_,
+BY_NAME = {
+    "white_paladins": Column(
+        np.int64, "cells of White's five paladins; bit i is cell i, A1 = 0, B1 = 1, ..., F6 = 35"
+    ),
+    "black_paladins": Column(np.int64, "cells of Black's five paladins, bit by bit"),
+    "white_unicorn": Column(np.int8, "cell of White's unicorn, 0 to 35"),
+    "black_unicorn": Column(np.int8, "cell of Black's unicorn, 0 to 35"),
+    "required_band": Column(
+        np.int8, "rings of the cells that the side to move must move from, 1 to 3; 0 for any"
+    ),
+    "white_to_move": Column(np.bool_, "whether White is to move"),
 }
 
 
@@ -76,4 +80,4 @@ def must_pass(legal: NDArray[np.int16]) -> NDArray[np.bool_]:
     return np.asarray(legal[:, 0] == PASS)
 
 
-COLUMNS = PositionColumns(TYPES, write, read, problems, groups={"forced pass": must_pass})
+COLUMNS = PositionColumns(BY_NAME, write, read, problems, groups={"forced pass": must_pass})

@@ -32,8 +32,11 @@ from ...search.alphabeta import PROVEN
 from ...search.deepening import stripped
 from ...search.judging import EVEN
 from ...search.labelling import Labeller, Labels, Schedule
+from ..cards import CARD
 from ..folder import write_whole
 from ..seeds import checked_seed
+from .card import dataset_card
+from .facts import facts
 from .files import FORMAT, SUFFIX, Format, read_file, write_rows
 from .labels import search_scores
 from .rows import DataError, Rows, columns_of, types_of
@@ -42,7 +45,9 @@ GAMES_PER_CALL = 32  # a thread plays so many without a look at what others do
 CALLS_PER_FILE = 128  # a file of 4,096 games is below 16 MB, however many positions they have
 AHEAD = 4  # calls per thread that may be done before their turn
 ABOUT = "data.json"
-STRAY = re.compile(r"\.(\d{6}\.(jsonl|safetensors)|data\.json)\.\d+")  # of killed processes
+STRAY = re.compile(  # of killed processes
+    r"\.(\d{6}\.(jsonl|safetensors)|data\.json|README\.md)\.\d+"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,10 +66,13 @@ class Generation:
 
 
 class DataFolder:
-    """The folder of one data set: numbered files, and `data.json`, which says what they are."""
+    """The folder of one data set: numbered files, and what they are.
+
+    `data.json` says it to programs, from the start; `README.md` to people, once all is there.
+    """
 
     def __init__(self, path: Path, format: Format) -> None:
-        self.path, self.suffix = path, SUFFIX[format]
+        self.path, self.format = path, format
 
     def before(self, about: dict[str, Any], *, resume: bool) -> int:
         """How many positions the data set in this folder was to have; 0 for a new one."""
@@ -88,10 +96,11 @@ class DataFolder:
             positions = int(before["positions"])
         except (ValueError, TypeError, KeyError, RecursionError):
             raise DataError(f"{self.path / ABOUT} is damaged; choose another folder") from None
-        for name, value in json.loads(json.dumps(about)).items():
-            if name != "positions" and before.get(name) != value:
+        others = dict(_settings(before))
+        for name, value in _settings(json.loads(json.dumps(about))):
+            if others.get(name) != value:
                 raise DataError(
-                    f"{self.path} was started with another {name}: {before.get(name)}, not {value}"
+                    f"{self.path} was started with another {name}: {others.get(name)}, not {value}"
                 )
         if positions > about["positions"]:
             raise DataError(
@@ -101,14 +110,30 @@ class DataFolder:
         return positions
 
     def describe(self, about: dict[str, Any]) -> None:
+        (self.path / CARD).unlink(missing_ok=True)
         write_whole(self.path / ABOUT, json.dumps(about, indent=2).encode())
 
+    def write_card(self, game: Game, about: dict[str, Any]) -> None:
+        files = self.files()
+        figures, counts = facts(read_file(game, files[0])[0]), (len(files), about["positions"])
+        card = dataset_card(game, self.format, counts, dict(_settings(about)), figures)
+        write_whole(self.path / CARD, card.encode())
+
     def file(self, number: int) -> Path:
-        return self.path / f"{number:06d}{self.suffix}"
+        return self.path / f"{number:06d}{SUFFIX[self.format]}"
 
     def files(self) -> list[Path]:
         """Those that were written, up to the first that is missing."""
         return list(takewhile(Path.exists, map(self.file, count())))
+
+
+def _settings(about: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """What decides which positions a data set has, but for their number: names and values."""
+    for name, value in about.items():
+        if isinstance(value, dict):
+            yield from _settings(value, "" if name == "generation" else f"{name} ")
+        elif name != "positions":
+            yield within + name, value
 
 
 class Source:
@@ -222,6 +247,7 @@ def generate(
                 done += len(rows)
                 progress(done, done - began)
             write_rows(folder.file(number), Rows.joined(parts))
+    folder.write_card(source.game, about)
     return positions - began
 
 

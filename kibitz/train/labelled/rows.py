@@ -1,27 +1,21 @@
 """Labelled positions, column by column.
 
-A row is a position in the columns of its game (`Game.columns`), a `score` from -1 to 1 for the side
-to move and, if kibitz has generated it, its origin:
-
-game_id       the game of the data set that it is from
-ply           its ply in that game
-label_depth   the depth of the search that labelled it
-raw_score     what that search found, in points of the game's evaluation
-result        how the game ended for the side to move: 1, 0, -1; null if it was stopped
+A row is a position in the columns of its game (`Game.columns`), with a label and, if kibitz has
+generated it, its origin: `LABELS`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...game import Game, GameError
-from ...notation import PositionColumns
-from ...search.alphabeta import PROVEN
+from ...notation import Column, PositionColumns
+from ...search.alphabeta import PROVEN, WIN
 from ...search.deepening import stripped
 from ...search.labelling import UNDECIDED
 
@@ -30,20 +24,21 @@ class DataError(GameError):
     """A file that does not hold labelled positions."""
 
 
-class Column(NamedTuple):
-    """A column that the house adds to those of a game."""
-
-    type: type[np.generic]
-    absent: float | None = None  # what stands for a number that is not there; None: it must be
-
-
 LABELS = {
-    "score": Column(np.float32),
-    "game_id": Column(np.int64, -1),
-    "ply": Column(np.int16, -1),
-    "label_depth": Column(np.int8, -1),
-    "raw_score": Column(np.float32, np.nan),
-    "result": Column(np.int8, UNDECIDED),
+    "score": Column(np.float32, "the label, from -1 to 1, for the side to move"),
+    "game_id": Column(np.int64, "number of the game that the position is from", -1),
+    "ply": Column(np.int16, "moves that were made in that game before", -1),
+    "label_depth": Column(np.int8, "plies of the search that gave the label", -1),
+    "raw_score": Column(
+        np.float32,
+        f"what that search found, in points; {WIN:,} less the plies until then for a proven win",
+        np.nan,
+    ),
+    "result": Column(
+        np.int8,
+        "how the game ended for the side to move: 1, 0 or -1; not known if it was stopped",
+        UNDECIDED,
+    ),
 }
 
 
@@ -53,10 +48,14 @@ def columns_of(game: Game) -> PositionColumns:
     return game.columns
 
 
+def record_of(game: Game) -> dict[str, Column]:
+    """All columns, in the order of a record."""
+    return {**columns_of(game).by_name, **LABELS}
+
+
 def types_of(game: Game) -> dict[str, np.dtype[Any]]:
     """The types of all columns, in the order of a record."""
-    own = {name: np.dtype(kind) for name, kind in columns_of(game).types.items()}
-    return own | {name: np.dtype(column.type) for name, column in LABELS.items()}
+    return {name: np.dtype(column.type) for name, column in record_of(game).items()}
 
 
 @dataclass(frozen=True)
@@ -105,8 +104,8 @@ class Rows:
 
     def positions(self) -> NDArray[np.void]:
         """What makes positions different: all columns of the game, as one value per row. [rows]"""
-        own = [(name, np.dtype(kind)) for name, kind in columns_of(self.game).types.items()]
-        packed = np.zeros(len(self), own)
-        for name, _ in own:
+        own = columns_of(self.game).by_name
+        packed = np.zeros(len(self), [(name, column.type) for name, column in own.items()])
+        for name in own:
             packed[name] = self.columns[name]
         return packed.view(np.dtype((np.void, packed.itemsize)))
