@@ -52,7 +52,7 @@ def main(games=300, seconds=0.2):
     print(
         f"{result.players[0]} against {result.players[1]}: wins {result.win_rate:.1%} "
         f"(95 % interval {result.low:.1%} to {result.high:.1%}, {result.games} games); "
-        f"as Black {result.by_seat[0]:.1%}, as White {result.by_seat[1]:.1%}"
+        f"as White {result.by_seat[0]:.1%}, as Black {result.by_seat[1]:.1%}"
     )
 
 
