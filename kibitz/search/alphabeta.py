@@ -36,7 +36,7 @@ SKIP_FROM = 3  # plies left, from which handing the move over is tried, so many 
 ROUND, DONE, SIGNALS = 16, 17, 32  # where they are among the signals, and how many there are
 HELPERS = 64  # desks of a search are numbered below it
 DEFERRED = -1  # the rank of an action that another desk was busy with
-DEFERRED_FROM = 3  # plies left: shallower searches are not worth the trouble
+DEFERRED_FROM = 4  # plies left: shallower searches are not worth the trouble
 
 SPREAD = np.uint64(0x9E3779B97F4A7C15)  # an odd number: what it multiplies is spread over 64 bits
 

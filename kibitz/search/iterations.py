@@ -77,6 +77,8 @@ def settle(desk, finished, shared, who):
         desk.width = first_width(desk)
     else:
         desk.width = 4 * desk.width if desk.width < PROVEN else ENDLESS
+    for i in range(shared.busy.shape[0]):  # of the last window: what is left is out of date
+        shared.busy[i] = 0
     open_window(desk, who)
     return True
 
