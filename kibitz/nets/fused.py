@@ -48,6 +48,16 @@ def times(x, matrix, stride, top, left, ROWS: tl.constexpr, COLUMNS: tl.constexp
 
 
 @triton.jit
+def encoded(cards, row, matrices, vectors, FEATURES: tl.constexpr, WIDTH: tl.constexpr):
+    """Cards after the zone's encoder, each with the vector of its row."""
+    columns = tl.arange(0, WIDTH)
+    x = times(cards, matrices, WIDTH, 0, 0, FEATURES, WIDTH)
+    x = gelu(x + tl.load(vectors + columns)[None, :])
+    x = normed(x, vectors + WIDTH, vectors + 2 * WIDTH, WIDTH)
+    return x + tl.load(vectors + 3 * WIDTH + row[:, None] * WIDTH + columns[None, :])
+
+
+@triton.jit
 def attended(h, alike, matrix, vector, WIDTH: tl.constexpr, HEAD: tl.constexpr, M: tl.constexpr):
     """The output of attention. matrix: query, key and value, then the output projection."""
     found = tl.zeros((M, WIDTH), tl.float32) + tl.load(
@@ -68,6 +78,30 @@ def attended(h, alike, matrix, vector, WIDTH: tl.constexpr, HEAD: tl.constexpr, 
         mixed = tl.dot(weight.to(tl.bfloat16), v.to(tl.bfloat16)) / tl.sum(weight, 1)[:, None]
         found += times(mixed.to(tl.bfloat16), projection, WIDTH, left, 0, HEAD, WIDTH)
     return found
+
+
+@triton.jit
+def fed_mean(x, h, mine, matrix, vector, WIDTH: tl.constexpr, CHUNK: tl.constexpr):
+    """Each view's mean of x plus the feed-forward part of h, or the empty zone's vector.
+
+    The mean of a linear layer is the layer of the mean, so means go through the last one.
+    mine: which cards are a view's. matrix: up, then down.
+    """
+    columns = tl.arange(0, WIDTH)
+    card_counts = tl.sum(mine.to(tl.float32), 1)
+    share = (1.0 / tl.maximum(card_counts, 1.0))[:, None]
+    mine16 = mine.to(tl.bfloat16)
+    mean = tl.dot(mine16, x.to(tl.bfloat16)) * share
+    for left in range(0, 4 * WIDTH, CHUNK):
+        hidden = times(h, matrix, 4 * WIDTH, 0, left, WIDTH, CHUNK)
+        hidden = gelu(hidden + tl.load(vector + left + tl.arange(0, CHUNK))[None, :])
+        pooled = tl.dot(mine16, hidden.to(tl.bfloat16)) * share
+        mean += times(
+            pooled.to(tl.bfloat16), matrix + 4 * WIDTH * WIDTH, WIDTH, left, 0, CHUNK, WIDTH
+        )
+    mean += tl.load(vector + 4 * WIDTH + columns)[None, :]
+    empty = tl.load(vector + 5 * WIDTH + columns)[None, :]
+    return tl.where((card_counts > 0.5)[:, None], mean, empty)
 
 
 @triton.jit
@@ -104,33 +138,14 @@ def zone_kernel(
     present = here & (tl.load(card, mask=here, other=0.0) >= 0.5)
     alike = (view[:, None] == view[None, :]) & present[None, :]
 
-    x = times(cards.to(tl.bfloat16), matrices, WIDTH, 0, 0, FEATURES, WIDTH)
-    x = gelu(x + tl.load(vectors + columns)[None, :])
-    x = normed(x, vectors + WIDTH, vectors + 2 * WIDTH, WIDTH)
-    x += tl.load(vectors + 3 * WIDTH + row[:, None] * WIDTH + columns[None, :])
-
-    groups = tl.arange(0, GROUPS)
-    mine = (groups[:, None] == view[None, :]) & present[None, :]
-    card_counts = tl.sum(mine.to(tl.float32), 1)
-    share = (1.0 / tl.maximum(card_counts, 1.0))[:, None]
-    mine16 = mine.to(tl.bfloat16)
-
+    x = encoded(cards.to(tl.bfloat16), row, matrices, vectors, FEATURES, WIDTH)
     matrix, vector = matrices + FEATURES * WIDTH, vectors + (3 + APART) * WIDTH
     h = normed(x, vector, vector + WIDTH, WIDTH).to(tl.bfloat16)
     x += attended(h, alike, matrix, vector + 2 * WIDTH, WIDTH, HEAD, M)
     h = normed(x, vector + 6 * WIDTH, vector + 7 * WIDTH, WIDTH).to(tl.bfloat16)
-    up, down, wide = matrix + 4 * WIDTH * WIDTH, matrix + 8 * WIDTH * WIDTH, vector + 8 * WIDTH
-    # The mean of a linear layer is the layer of the mean, so means go through the last one.
-    mean = tl.dot(mine16, x.to(tl.bfloat16)) * share
-    for left in range(0, 4 * WIDTH, CHUNK):
-        hidden = times(h, up, 4 * WIDTH, 0, left, WIDTH, CHUNK)
-        hidden = gelu(hidden + tl.load(wide + left + tl.arange(0, CHUNK))[None, :])
-        pooled = tl.dot(mine16, hidden.to(tl.bfloat16)) * share
-        mean += times(pooled.to(tl.bfloat16), down, WIDTH, left, 0, CHUNK, WIDTH)
-    mean += tl.load(wide + 4 * WIDTH + columns)[None, :]
-
-    empty = tl.load(wide + 5 * WIDTH + columns)[None, :]
-    mean = tl.where((card_counts > 0.5)[:, None], mean, empty)
+    groups = tl.arange(0, GROUPS)
+    mine = (groups[:, None] == view[None, :]) & present[None, :]
+    mean = fed_mean(x, h, mine, matrix + 4 * WIDTH * WIDTH, vector + 8 * WIDTH, WIDTH, CHUNK)
     number = tl.program_id(0) * (M // APART) + groups
     kept = (groups < M // APART) & (number < count)
     to = out + number.to(tl.int64)[:, None] * OUT + OUT_AT + columns[None, :]
