@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from ..batch import Batch
 from ..game import Game
 from ..games import load
-from ..search.alphabeta import PROVEN
 from ..search.deepening import FEATURES, AlphaBeta, Limits, check_open, stripped
 from ..search.perft import perft
+from ..search.transpositions import PROVEN
 
 States = NDArray[np.void]
 

@@ -23,7 +23,6 @@ from ..game import CHANCE, OVER, Game, GameError, State, nothing_hidden
 from ..open_rules import Judge
 from . import alphabeta
 from .alphabeta import (
-    ENDLESS,
     HELPERS,
     IDLE,
     JUDGED_OUTSIDE,
@@ -31,18 +30,17 @@ from .alphabeta import (
     NONE,
     NULL_MOVE,
     PLIES,
-    PROVEN,
     ROUND,
     SIGNALS,
     TOGETHER,
     WAITING,
-    WIN,
     Shared,
     answer_all,
     desk_type,
 )
 from .iterations import ASPIRATION, TOGETHER_FROM, deepen_all, open_all
 from .judging import EVEN, NOBODY, judge_token
+from .transpositions import ENDLESS, PROVEN, WIN
 
 FEATURES = {  # of a search, each of which can be switched off
     "table": alphabeta.TABLE,

@@ -15,10 +15,8 @@ from __future__ import annotations
 from ..compiled import kernel, rule
 from .alphabeta import (
     DONE,
-    ENDLESS,
     HELPERS,
     IDLE,
-    PROVEN,
     ROUND,
     WAITING,
     advance,
@@ -27,6 +25,7 @@ from .alphabeta import (
     is_busy,
     is_open,
 )
+from .transpositions import ENDLESS, PROVEN
 
 WINDOW = 250  # half the width of the first window around the expected score
 TOGETHER_FROM = 5  # plies: helpers of shallower searches would mostly do what is done already

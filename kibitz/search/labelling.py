@@ -15,10 +15,11 @@ from ..chance import UNIT, Streams, below, bits
 from ..compiled import kernel, rule
 from ..game import CHANCE, OVER, Game, GameError, actions, play, roll, room_for_actions, start, turn
 from ..open_rules import Judge
-from .alphabeta import ENDLESS, ROUND, Shared, desk_type, end_score
+from .alphabeta import ROUND, Shared, desk_type, end_score
 from .deepening import DEEPEST, check_open, empty_shared, feature_bits, judge_named, stripped
 from .iterations import lead, open_all
 from .judging import begin, judge_token, judged
+from .transpositions import ENDLESS
 
 SLOTS = 1 << 12  # of the transposition table: more than a search of seven plies fills
 UNBOUNDED = 1 << 62  # nodes of a search

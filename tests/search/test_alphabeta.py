@@ -10,9 +10,10 @@ from kibitz.batch import Batch
 from kibitz.compiled import kernel, rule
 from kibitz.game import OVER, GameError, actions, play, turn
 from kibitz.search import deepening
-from kibitz.search.alphabeta import WIN, desk_type, end_score, seen_before
+from kibitz.search.alphabeta import desk_type, end_score, seen_before
 from kibitz.search.deepening import FEATURES, AlphaBeta, Limits, mate_in, stripped, without_history
 from kibitz.search.judging import NOBODY, decisive, judge_token, judged, key
+from kibitz.search.transpositions import WIN
 
 SAMPLES = Path(__file__).parent.parent / "sample_games"
 POSITIONS = 500

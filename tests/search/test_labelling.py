@@ -6,9 +6,9 @@ import pytest
 from kibitz import games
 from kibitz.chance import streams
 from kibitz.game import GameError
-from kibitz.search.alphabeta import PROVEN
 from kibitz.search.deepening import AlphaBeta, Limits
 from kibitz.search.labelling import UNDECIDED, Labeller, Schedule, judge_values
+from kibitz.search.transpositions import PROVEN
 
 GAMES = 64
 

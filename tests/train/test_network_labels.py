@@ -17,10 +17,10 @@ from kibitz.nets.dual_view import DualViewConfig, DualViewNet
 from kibitz.players import PlayerError
 from kibitz.players.static import integer_judge
 from kibitz.recipes import generation
-from kibitz.search.alphabeta import PROVEN
 from kibitz.search.deepening import AlphaBeta, Limits, stripped
 from kibitz.search.judging import EVEN
 from kibitz.search.labelling import Schedule
+from kibitz.search.transpositions import PROVEN
 from kibitz.train.labelled import generate as generating
 from kibitz.train.labelled.files import read_data
 from kibitz.train.labelled.generate import generate

@@ -28,10 +28,10 @@ from ...games import load
 from ...open_rules import Judge
 from ...options import whole_number
 from ...players.alphabeta import judge_in_file
-from ...search.alphabeta import PROVEN
 from ...search.deepening import stripped
 from ...search.judging import EVEN
 from ...search.labelling import Labeller, Labels, Schedule
+from ...search.transpositions import PROVEN
 from ..cards import CARD
 from ..folder import write_whole
 from ..seeds import checked_seed

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...game import GameError
-from ...search.alphabeta import PROVEN, WIN
+from ...search.transpositions import PROVEN, WIN
 from .rows import DataError, Rows
 
 Floats = NDArray[np.float32]

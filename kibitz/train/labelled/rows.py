@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from ...game import Game, GameError
 from ...notation import Column, PositionColumns
-from ...search.alphabeta import PROVEN, WIN
 from ...search.deepening import stripped
 from ...search.labelling import UNDECIDED
+from ...search.transpositions import PROVEN, WIN
 
 
 class DataError(GameError):
