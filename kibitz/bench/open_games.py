@@ -21,6 +21,7 @@ PERFT_NODES = 30_000_000  # the depth of perft is the least with so many
 SHALLOW = 5  # positions that are decided within so many plies are left out
 BATCHES = 4  # of random play, until there are enough positions
 DEEP_SLOTS = 1 << 20
+ROUNDS = 9  # of searches with one thread and with two
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,6 @@ def bench_open(
         "nothing, with null moves": to_depth(bare, tables, depth, null_move=True),
     }
     nodes, seconds = searched["nothing"]
-    alone, together = in_turns_by_threads(bare, tables, deep)
     return OpenBench(
         positions=len(tables),
         perft_depth=levels,
@@ -83,7 +83,7 @@ def bench_open(
         features=[FeatureBench(off, *found) for off, found in searched.items()],
         share_of_plain=nodes / searched["all"][0],
         deep=deep,
-        threads_ratio=together / alone,
+        threads_ratio=threads_ratio(bare, tables, deep),
     )
 
 
@@ -128,10 +128,15 @@ def to_depth(
     return sum(f.nodes for f in found), sum(f.seconds for f in found)
 
 
-def in_turns_by_threads(game: Game, tables: States, depth: int) -> tuple[float, float]:
-    """Seconds to a depth with one thread and with two, position by position in turns."""
-    one, two = (AlphaBeta(game, threads=n, slots=DEEP_SLOTS) for n in (1, 2))
-    took = np.zeros(2)
-    for s in tables:
-        took += [thinker.search(s, Limits(depth=depth)).seconds for thinker in (one, two)]
-    return float(took[0]), float(took[1])
+def threads_ratio(game: Game, tables: States, depth: int) -> float:
+    """Seconds to a depth with two threads, per those with one: the median of several rounds.
+
+    Positions take turns. The first round touches the tables' memory for the first time.
+    """
+    thinkers = [AlphaBeta(game, threads=n, slots=DEEP_SLOTS) for n in (1, 2)]
+    took = np.zeros((1 + ROUNDS, 2))
+    for taken in took:
+        for s in tables:
+            taken += [thinker.search(s, Limits(depth=depth)).seconds for thinker in thinkers]
+    alone, together = np.median(took[1:], axis=0)
+    return float(together / alone)

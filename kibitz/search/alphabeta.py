@@ -70,6 +70,7 @@ FRAME = np.dtype(
             ("left", np.int16),  # depth with extensions
             ("count", np.int16),  # legal actions
             ("index", np.int16),  # of the next one to try
+            ("deferred", np.int16),  # actions left for later, because other desks search them
             ("line", np.int16),  # where the line of this frame ends
             ("extensions", np.int8),  # in the line so far
             ("stage", np.int8),
@@ -244,7 +245,7 @@ def enter(desk, shared, who):
     rank(desk, found)
     f.best = -ENDLESS
     f.action = NONE
-    f.index = 0
+    f.index = f.deferred = 0
     f.way = FULL
     f.stage = NEXT
     narrow = f.beta - f.alpha == 1 and f.left >= SKIP_FROM and abs(f.beta) < PROVEN
@@ -372,8 +373,10 @@ def go_on(desk, shared):
     if desk.features & TOGETHER and f.left >= DEFERRED_FROM and f.index > 0:
         if desk.ranks[ply, f.index] > DEFERRED and is_busy(shared.busy, f.key, action):
             desk.ranks[ply, f.index] = DEFERRED
+            f.deferred += 1
             return ENDLESS
         shared.busy[busy_slot(shared.busy, f.key, action)] = busy_tag(f.key, action)
+    f.deferred -= 1 if desk.ranks[ply, f.index] == DEFERRED else 0
     f.index += 1
     desk.stack[ply + 1] = desk.stack[ply]
     play(desk.stack[ply + 1], action)
@@ -436,10 +439,16 @@ def take_next(legal, ranks, index, count):
 
 
 @rule
+def place(f):
+    """The place of a node's action in their order, as one desk alone would try them."""
+    return f.index + f.deferred
+
+
+@rule
 def is_late(desk, f, ply):
     """Whether an action comes so late that it is first searched less deep."""
     quiet = desk.ranks[ply, f.index - 1] < 1 << 29
-    return desk.features & REDUCTIONS and f.left >= 3 and f.index > 3 and quiet
+    return desk.features & REDUCTIONS and f.left >= 3 and place(f) > 3 and quiet
 
 
 @rule
@@ -450,7 +459,7 @@ def descend(desk, f, child):
     same = child.seat == f.seat
     child.alpha = child.floor = low if same else -high
     child.beta = high if same else -low
-    child.depth = f.left - (1 + (1 if f.index <= 8 else 2) if f.way == REDUCED else 1)
+    child.depth = f.left - (1 + (1 if place(f) <= 8 else 2) if f.way == REDUCED else 1)
     child.left = child.depth
     child.extensions = f.extensions
     child.stage = ENTER
