@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 from oracle_files import ORACLES, oracle_list
+from small_games import COIN
 
 HERE = Path(__file__).parent
-COIN = HERE / "sample_games" / "coin.py"
-PARTNERS = HERE / "sample_games" / "partners.py"
 
 # Sample games are loaded by path, as a user would; `support` is imported by tests.
 collect_ignore = ["sample_games", "contract/faults", "support"]

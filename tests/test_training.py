@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from conftest import COIN, PARTNERS
+from small_games import COIN, PARTNERS
 from test_goofspiel import FILE as GOOFSPIEL
 
 import kibitz

@@ -221,6 +221,7 @@ def _results(request: Message, progress: Progress, **switches: str) -> Iterator[
                 yield Result(**message["result"])
             else:
                 trying, began = message["trying"], time.perf_counter()
+                with_promise("working")
     except Stopped as stopped:
         text = f"{stopped}\n{_again(trying['promise'], request, trying['options'])}"
         yield Result(passed=False, message=text, seconds=time.perf_counter() - began, **trying)

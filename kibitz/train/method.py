@@ -98,7 +98,9 @@ class Training:
 
     def with_data(self, sources: Sequence[Path], *, skip_bad: bool = False) -> Training:
         """The same recipe with these data sets, if its method learns from any."""
-        raise GameError(f"{self.method} learns from its own games and takes no data")
+        raise GameError(
+            f"this recipe learns by {self.method}, from its own games, and takes no data"
+        )
 
     def described(self) -> dict[str, Any]:
         """All that must agree between a run and its continuation, wherever that happens."""

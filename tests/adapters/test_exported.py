@@ -5,7 +5,7 @@ import base64
 import numpy as np
 import pytest
 import torch
-from conftest import COIN
+from small_games import COIN
 
 from kibitz.adapters.exchange import export_net, import_net
 from kibitz.arena.match import match

@@ -15,8 +15,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from conftest import COIN, PARTNERS
 from old_results import FIRST_FORMAT, database, of_the_first_format, paired
+from small_games import COIN, PARTNERS
 
 from kibitz import nets
 from kibitz.arena.match import GROUPS_IN_A_CHUNK, elo, match

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import PARTNERS
+from small_games import PARTNERS
 
 from kibitz.arena.match import MatchResult, line_ups, match, play_chunk, summed
 from kibitz.contract import check

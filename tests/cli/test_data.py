@@ -60,7 +60,7 @@ def test_a_check_of_bad_records_names_them_and_fails(data, tmp_path):
         (("generate", "escampe", "--out", "x", "--positions", "9", "--depth", "7-5"), "they rise"),
         (("data", "check", "escampe", "nowhere"), "there is no nowhere"),
         (("train", "escampe", "--out", "x"), "give --data"),
-        (("train", "kuhn", "--out", "x", "--data", "y"), "there is no recipe for 'kuhn'"),
+        (("train", "kuhn", "--out", "x", "--data", "y"), "learns by search, from its own games"),
         (("train", "liars_dice", "--out", "x", "--data", "y"), "takes no data"),
     ],
 )

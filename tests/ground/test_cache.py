@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 import numba
 import pytest
 from numba.core.caching import FunctionCache
+from small_games import COIN
 
 import kibitz
 from kibitz import cache as disk
 from kibitz.compiled import rule
 
-COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 HOUSE = Path(kibitz.__file__).parent
 
 TELL = """

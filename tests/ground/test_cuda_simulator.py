@@ -8,11 +8,11 @@ import importlib.metadata
 from pathlib import Path
 
 from simulator import simulated
+from small_games import COIN
 
 from kibitz import batch as batches
 from kibitz import devices, games
 
-COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 SIZE, PLIES = 5, 4
 
 

@@ -7,11 +7,11 @@ import random
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
 import pytest
+from small_games import COIN
 
 from kibitz import chance, games
 from kibitz.batch import Batch
@@ -30,8 +30,6 @@ from kibitz.game import (
     record,
     rule,
 )
-
-COIN = Path(__file__).parent.parent / "sample_games" / "coin.py"
 
 OF_NUMPY = sorted({*dir(np.ndarray), *dir(np.record)})
 

@@ -2,11 +2,11 @@
 
 import dataclasses
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from small_games import NIM as NIM_FILE
 from torch import nn
 
 from kibitz.arena.match import match
@@ -21,8 +21,7 @@ from kibitz.nets.net import PolicyNet
 from kibitz.players import PlayerError, player
 from kibitz.search.mcts import Search, Settings
 
-FILE = Path(__file__).parent.parent / "sample_games" / "nim.py"
-NIM = load(str(FILE))
+NIM = load(NIM_FILE)
 REST = NIM.through("rest")
 
 
@@ -128,5 +127,5 @@ def test_an_unknown_view_is_refused():
 
 
 def test_a_game_with_several_views_keeps_its_promises():
-    broken = [r for r in check(str(FILE), games=20) if not r.passed]
+    broken = [r for r in check(str(NIM_FILE), games=20) if not r.passed]
     assert not broken, broken

@@ -2,15 +2,13 @@
 
 import pytest
 import torch
-from conftest import COIN, PARTNERS
+from small_games import COIN, PARTNERS, RACE
 
 from kibitz.game import Game
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
 from kibitz.nets.kinds import all_kinds
 from kibitz.nets.residual import ResidualConfig, ResidualNet, suited_width
-
-RACE = COIN.with_name("race.py")
 
 
 def net_for(game: Game, seed: int = 0) -> ResidualNet:

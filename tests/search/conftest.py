@@ -1,12 +1,9 @@
 """The games that searches are tried on."""
 
-from pathlib import Path
-
 import pytest
+from small_games import RACE
 
 from kibitz import games
-
-RACE = Path(__file__).parent.parent / "sample_games" / "race.py"
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from kibitz.players import PlayerError, player
 from kibitz.search import gumbel
 from kibitz.search.mcts import Found, Search, Settings, gamma, sampled
 
-RACE = Path(__file__).parent.parent / "sample_games" / "race.py"
 WALK, RUN = 0, 1
 PASS, BET = 0, 1
 WAYS = {

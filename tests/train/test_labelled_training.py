@@ -101,7 +101,7 @@ def test_a_recipe_that_needs_data_says_so(tmp_path):
     with pytest.raises(GameError, match="give --data FOLDER, as written by kibitz generate"):
         started(recipe("escampe"), tmp_path / "run")
     assert not (tmp_path / "run").exists()
-    with pytest.raises(GameError, match="search learns from its own games and takes no data"):
+    with pytest.raises(GameError, match="learns by search, from its own games"):
         recipe("beasty_bar").with_data([tmp_path])
 
 

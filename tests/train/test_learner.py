@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from conftest import COIN, PARTNERS
+from small_games import COIN, PARTNERS
 from test_goofspiel import FILE as GOOFSPIEL
 
 from kibitz.batch import Batch
@@ -81,8 +81,10 @@ def test_a_share_of_the_margin_is_part_of_the_value():
 def test_margins_beyond_what_a_network_can_say_are_cut():
     game = load(COIN)
     batch = positions(game, [[1.0, -1.0]], margin=50.0)
-    heads = learner(game).net.heads(learner(game).views(batch))
-    losses = learner(game, margin_scale=20.0).losses(batch, heads.policy, heads.value, heads.margin)
+    student = learner(game, margin_scale=20.0)
+    examples = student.examples(batch)
+    heads = student.net.heads(examples.views)
+    losses = student.losses(examples, heads.policy, heads.value, heads.margin)
     assert losses["margin"].item() == pytest.approx((1 - heads.margin[0].item()) ** 2, abs=1e-5)
 
 

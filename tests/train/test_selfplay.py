@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 from simulator import simulated
+from small_games import PARTNERS
 
 from kibitz import devices
 from kibitz.chance import stream, streams
@@ -18,7 +18,6 @@ from kibitz.train.method import TimeIsUp
 from kibitz.train.replay import Positions, Replay, Shard
 from kibitz.train.tree_search.selfplay import ROOM, SelfPlay
 
-PARTNERS = Path(__file__).parent.parent / "sample_games" / "partners.py"
 SEED, TABLES = 5, 6
 GUMBEL = Settings(simulations=6, root="gumbel", considered=3)
 

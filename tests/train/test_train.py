@@ -406,17 +406,9 @@ def test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself():
     logits = torch.zeros(4, game.num_actions)
     logits[:, 0] = 50.0  # not legal, and what a missing action would be taken for
     values = torch.tensor([[0.5, -0.5]] * 4)
-    losses = learner.losses(rows, logits, values, torch.full((4,), 0.5))
+    losses = learner.losses(learner.examples(rows), logits, values, torch.full((4,), 0.5))
     assert float(losses["policy"]) == pytest.approx(np.log(2))
     assert float(losses["value"]) == pytest.approx(0) == float(losses["margin"])
-
-
-def test_a_network_without_a_margin_learns_policy_and_value():
-    game, rows = load("beasty_bar", early_stop=True), positions_of(4)
-    net = nn.Linear(game.view_size, game.num_actions + 2)
-    net.heads = lambda views: (net(views)[:, :-2], net(views)[:, -2:], None)
-    learner = Learner(game, net, Learning(), "cpu", seed=1)
-    assert learner.learn(rows).keys() == {"policy", "value"}
 
 
 def test_a_player_passes_the_gate_with_the_even_rate_that_the_recipe_asks_for(

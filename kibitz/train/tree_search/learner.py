@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from ..folder import Arrays
 from ..replay import Positions
 from ..seeds import derived
 from ..weights import Holders, arrays_of, restore, set_learning_rate, update_average
+from .recorded import Recorded
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,16 @@ class Learning:
     far ahead or behind, and learns little from games that many moves have decided."""
 
 
+class Examples(NamedTuple):
+    """Positions as the losses need them, on the learner's device."""
+
+    views: Tensor  # what the seats to move saw. [batch, view_size]
+    actions: Tensor  # legal ones, padded with -1. [batch, max_legal]
+    policy: Tensor  # [batch, max_legal]
+    values: Tensor  # by seat, the one that looks first. [batch, seats]
+    margins: Tensor  # of the seats that look. [batch]
+
+
 class Learner:
     """Improves a network whose `heads(views)` gives logits, values by seat and margin."""
 
@@ -59,8 +71,12 @@ class Learner:
         self.net = net.to(device)
         self.average = copy.deepcopy(net).eval().requires_grad_(False)
         self.optimiser = torch.optim.AdamW(
-            net.parameters(), lr=learning.learning_rate, weight_decay=learning.weight_decay
+            net.parameters(),
+            lr=learning.learning_rate,
+            weight_decay=learning.weight_decay,
+            fused=device != "cpu",
         )
+        self.gradients = self.find_gradients if device == "cpu" else Recorded(self.find_gradients)
         self.step, self.effects = 0, effects_of_a_gain(game)
 
     def learning_rate(self) -> float:
@@ -76,21 +92,34 @@ class Learner:
         """One step on a batch of positions; return the parts of the loss."""
         torch.manual_seed(derived(self.seed, "dropout", self.step))  # the same after a resume
         self.net.train()
-        set_learning_rate(self.optimiser, self.learning_rate())
-        views = self.views(positions)
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-            logits, values, margins = self.net.heads(views)
-        losses = self.losses(positions, logits.float(), values.float(), margins)
-        weights = {"margin": self.learning.margin_weight}
-        total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
-        assert isinstance(total, Tensor)
-        self.optimiser.zero_grad(set_to_none=True)
-        total.backward()  # type: ignore[no-untyped-call]
+        losses = self.gradients(self.examples(positions))
         nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
+        set_learning_rate(self.optimiser, self.learning_rate())
         self.optimiser.step()
         update_average(self.average, self.net, self.learning.average_decay, self.step)
         self.step += 1
-        return {name: float(loss.detach()) for name, loss in losses.items()}
+        return {name: float(loss) for name, loss in losses.items()}
+
+    def find_gradients(self, examples: Examples) -> dict[str, Tensor]:
+        """Leave the gradients of the weights in the network; return the parts of the loss."""
+        self.optimiser.zero_grad(set_to_none=True)
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
+            logits, values, margins = self.net.heads(examples.views)
+        losses = self.losses(examples, logits.float(), values.float(), margins)
+        weights = {"margin": self.learning.margin_weight}
+        total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
+        assert isinstance(total, Tensor)
+        total.backward()  # type: ignore[no-untyped-call]
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    def examples(self, positions: Positions) -> Examples:
+        return Examples(
+            views=self.views(positions),
+            actions=self._put(positions.actions.astype(np.int64)),
+            policy=self._put(positions.policy),
+            values=self._put(self.value_targets(positions)),
+            margins=self._put(self._margins(positions)),
+        )
 
     def views(self, positions: Positions) -> Tensor:
         """What the seats to move saw, written on the device."""
@@ -102,20 +131,18 @@ class Learner:
         return views
 
     def losses(
-        self, positions: Positions, logits: Tensor, values: Tensor, margins: Tensor | None
+        self, examples: Examples, logits: Tensor, values: Tensor, margins: Tensor | None
     ) -> dict[str, Tensor]:
         """The losses of policy, values and, if the network says it, margin."""
-        actions = self._put(positions.actions.astype(np.int64))
-        legal = actions >= 0
-        logits = logits.gather(1, actions.clamp(min=0)).masked_fill(~legal, -1e9)
-        policy = self._put(positions.policy)
+        legal = examples.actions >= 0
+        logits = logits.gather(1, examples.actions.clamp(min=0)).masked_fill(~legal, -1e9)
         losses = {
-            "policy": -(policy * functional.log_softmax(logits, 1)).sum(1).mean(),
-            "value": functional.mse_loss(values, self._put(self.value_targets(positions))),
+            "policy": -(examples.policy * functional.log_softmax(logits, 1)).sum(1).mean(),
+            "value": functional.mse_loss(values, examples.values),
         }
         if margins is not None:
-            margin = self._put(self._margins(positions))
-            losses["margin"] = functional.mse_loss(margins.float().reshape(-1), margin)
+            margins = margins.float().reshape(-1)
+            losses["margin"] = functional.mse_loss(margins, examples.margins)
         return losses
 
     def value_targets(self, positions: Positions) -> NDArray[np.float32]:
