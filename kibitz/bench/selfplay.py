@@ -19,7 +19,7 @@ from .timing import REPEATS, all_turns, seconds
 if TYPE_CHECKING:
     from ..train.tree_search.loop import SearchMethod, SearchTraining
 
-ROUND_SECONDS, ROUND_MOVES = 2.0, 20  # a round of self-play lasts so long, but has no more moves
+ROUND_SECONDS, ROUND_MOVES = 5.0, 20  # a round of self-play lasts so long, but has no more moves
 LEARNING_ROUNDS = 3
 CPU_TABLES = 64  # enough for the network, where a recipe for a GPU has thousands
 STEPS = {"cpu": 1, "cuda": 20}  # of learning, in a round

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..chance import STREAM
 from ..compiled import kernel, rule
@@ -60,6 +61,14 @@ class Notes(NamedTuple):
     policy: Array  # float32 [tables, room, max_legal]
 
 
+class Rows(NamedTuple):
+    """Notes of all tables in one list."""
+
+    words: Array  # [rows, words]
+    actions: Array  # [rows, max_legal]
+    policy: Array  # [rows, max_legal]
+
+
 def empty_rolling(device: Device, game: Game, size: int) -> Rolling:
     states = device.empty(size, game.state)
     rngs, trees = (device.empty(size, STREAM) for _ in range(2))
@@ -79,6 +88,14 @@ def empty_notes(device: Device, game: Game, size: int, room: int) -> Notes:
         actions=device.scratch(lists, np.int16),
         policy=device.scratch(lists, np.float32),
     )
+
+
+def gathered(device: Device, notes: Notes, which: NDArray[np.int64]) -> Rows:
+    """Notes in this order, in the host's memory. which: table times room, plus place."""
+    kinds = notes.words, notes.actions, notes.policy
+    rows = Rows(*(device.scratch((len(which), kind.shape[2]), kind.dtype) for kind in kinds))
+    device.run(gather_all, len(which), device.put(which), notes, rows)
+    return Rows(*map(device.get, rows))
 
 
 @rule
@@ -162,6 +179,18 @@ def decide_all(first, end, step, tables, notes, found, opening, clock):
             action = np.int64(drawn(found.acts[i], found.policy[i], count, tables.trees[i]))
         note(tables, notes, i, count, turn(s), action, found.value[i], clock)
         play(s, action)
+
+
+@kernel
+def gather_all(first, end, step, which, notes, rows):
+    """Copy notes into a list. which: table times room, plus place, by row."""
+    for r in range(first, end, step):
+        i, k = which[r] // notes.facts.shape[1], which[r] % notes.facts.shape[1]
+        for word in range(rows.words.shape[1]):
+            rows.words[r, word] = notes.words[i, k, word]
+        for j in range(rows.actions.shape[1]):
+            rows.actions[r, j] = notes.actions[i, k, j]
+            rows.policy[r, j] = notes.policy[i, k, j]
 
 
 @rule

@@ -52,6 +52,8 @@ class Rows:
     @classmethod
     def joined(cls: type[Columns], parts: list[Columns]) -> Columns:
         """The rows of several parts as one, in order."""
+        if len(parts) == 1:
+            return parts[0]
         columns = [part.arrays() for part in parts]
         return cls(**{name: np.concatenate([c[name] for c in columns]) for name in columns[0]})
 
@@ -77,11 +79,6 @@ class Positions(Decisions):
 
     scores: Floats  # by seat, from the seat to move on in turn order. [rows, seats]
     margin: Floats  # of the seat to move. [rows]
-
-    @property
-    def score(self) -> Floats:
-        """The score of the seat to move. [rows]"""
-        return self.scores[:, 0]
 
 
 @dataclass

@@ -93,7 +93,6 @@ class Learner:
         torch.manual_seed(derived(self.seed, "dropout", self.step))  # the same after a resume
         self.net.train()
         losses = self.gradients(self.examples(positions))
-        nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
         set_learning_rate(self.optimiser, self.learning_rate())
         self.optimiser.step()
         update_average(self.average, self.net, self.learning.average_decay, self.step)
@@ -101,7 +100,7 @@ class Learner:
         return {name: float(loss) for name, loss in losses.items()}
 
     def find_gradients(self, examples: Examples) -> dict[str, Tensor]:
-        """Leave the gradients of the weights in the network; return the parts of the loss."""
+        """Leave the clipped gradients in the network; return the parts of the loss."""
         self.optimiser.zero_grad(set_to_none=True)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             logits, values, margins = self.net.heads(examples.views)
@@ -110,6 +109,7 @@ class Learner:
         total = sum(weights.get(name, 1.0) * loss for name, loss in losses.items())
         assert isinstance(total, Tensor)
         total.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
         return {name: loss.detach() for name, loss in losses.items()}
 
     def examples(self, positions: Positions) -> Examples:

@@ -15,11 +15,11 @@ from ...search.mcts import Search
 from ...search.rolling import (
     ENDED,
     FULL,
-    Notes,
     begin_all,
     decide_all,
     empty_notes,
     empty_rolling,
+    gathered,
     roll_on_all,
 )
 from ..folder import Arrays
@@ -103,19 +103,20 @@ class SelfPlay:
 
     def _fetch(self) -> None:
         """Take the notes from the device."""
-        notes = Notes(*(self.device.get(array) for array in self.notes))
-        table, place = np.nonzero(np.arange(ROOM) < notes.used[:, None])
-        order = notes.facts["clock"][table, place] * self.size + table
-        sorting = np.argsort(order, kind="stable")
-        at = table[sorting], place[sorting]
-        facts = notes.facts[at]
-        self._order.append(order[sorting])
+        used, noted = map(self.device.get, (self.notes.used, self.notes.facts))
+        which = np.flatnonzero(np.arange(ROOM) < used[:, None])
+        facts = noted.reshape(-1)[which]
+        # Clocks within the room of a table are close to each other, and small numbers sort fast.
+        clocks = (facts["clock"] - facts["clock"].min(initial=self.clock)).astype(np.uint16)
+        sorting = np.argsort(clocks, kind="stable")
+        facts, rows = facts[sorting], gathered(self.device, self.notes, which[sorting])
+        self._order.append(facts["clock"] * self.size + which[sorting] // ROOM)
         self._decisions.append(
             Decisions(
-                states=notes.words[at].view(self.game.state).reshape(-1),
+                states=rows.words.view(self.game.state).reshape(-1),
                 seats=facts["seat"].astype(np.int8),
-                actions=notes.actions[at],
-                policy=notes.policy[at],
+                actions=rows.actions,
+                policy=rows.policy,
                 value=facts["value"].copy(),
                 games=facts["game"].copy(),
                 moves=facts["move"].copy(),
