@@ -1,6 +1,7 @@
 """Beasty Bar: the zone network, information-set search with a Gumbel root, self-play.
 
-`default` is for a GPU and trained the first part of the champion. `demo` is small enough to watch
+`default` is for a GPU and trained the first part of the champion; `continued` goes on from such a
+player, `--from FILE`, with more games and without rollouts. `demo` is small enough to watch
 on two cores and learns little: see why.md on what rollouts teach.
 """
 
@@ -37,6 +38,17 @@ DEFAULT = SearchTraining(
     baselines=("random", "greedy"),
 )
 
+CONTINUED = replace(
+    DEFAULT,
+    learning=replace(DEFAULT.learning, learning_rate=7e-4, steps=24_000),
+    games=16_384,
+    steps=240,
+    warm_start=0,
+    replay_size=3_000_000,
+    iterations=120,
+    gate_every=10,
+)
+
 DEMO = replace(
     DEFAULT,
     config={
@@ -58,4 +70,4 @@ DEMO = replace(
     gate_games=100,
 )
 
-RECIPES = {"default": DEFAULT, "demo": DEMO}
+RECIPES = {"default": DEFAULT, "continued": CONTINUED, "demo": DEMO}
