@@ -10,6 +10,7 @@ from typing import TypedDict, Unpack
 
 import torch
 
+from .devices import lanes
 from .game import GameError
 from .games import load
 from .progress import ProgressBar
@@ -76,7 +77,7 @@ def watched(run: Run, seconds: float | None) -> None:
     """Train with a progress bar, and print a line per iteration."""
     for remark in run.remarks:
         say(remark)
-    threads = torch_threads(1 if run.recipe.searches else torch.get_num_threads())
+    threads = torch_threads(1 if run.recipe.searches else lanes())
     with threads, ProgressBar(run.recipe.iterations) as update:
 
         def stage(what: str, done: int, of: int) -> None:

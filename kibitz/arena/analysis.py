@@ -58,4 +58,4 @@ def _sight(game: Game, position: str, seed: int | None) -> Sight:
         why = "the game is over" if turn == OVER else "it is the turn of chance"
         raise GameError(f"{game.name}: {why} in this position, so there is nothing to think about")
     rngs = streams(fresh_seed() if seed is None else seed, "player", 1)
-    return Sight(game, np.array([s], game.state), [turn], rngs)
+    return Sight(game, np.array([s], game.state), [turn], rngs, alone=True)

@@ -107,8 +107,8 @@ class Table:
         if self.turn < 0:
             why = "the game is over" if self.over else "the record ends within a deal"
             raise GameError(f"{self.game.name}: {why}, nobody is to move")
-        rngs = self._player_rngs
-        return Sight(self.game, [self._truth], [self.turn], rngs, seconds_left=seconds_left)
+        asked = [self._truth], [self.turn], self._player_rngs
+        return Sight(self.game, *asked, seconds_left=seconds_left, alone=True)
 
     def ask(self, player: Player, *, seconds_left: float | None = None) -> int:
         """What a player would do for the seat to move."""

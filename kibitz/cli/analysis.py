@@ -22,7 +22,6 @@ from .app import (
     err,
     game_names,
     load_game,
-    one_torch_thread,
     or_none,
     out,
     print_json,
@@ -97,7 +96,6 @@ def analyse(asked: Analysis) -> None:
 
     if asked.seconds is not None and not 0 < asked.seconds < 1e6:
         raise typer.BadParameter(f"--seconds {asked.seconds}: give a number above 0")
-    one_torch_thread()
     game, table = asked.table()
     shown = Live(console=err, transient=True, auto_refresh=False)
     live = err.is_terminal and not asked.as_json

@@ -194,14 +194,19 @@ def _top(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    one_torch_thread()
 
 
 def one_torch_thread() -> None:
-    """Keep torch to one thread: every lane of a search evaluates on its own."""
-    import torch
+    """Keep torch to one thread in every command, without importing it.
 
-    torch.set_num_threads(1)
+    Every lane of a search evaluates on its own, and one view is too little work for two threads. A
+    learner that does not search takes all cores: see `training`.
+    """
+    if "torch" in sys.modules:  # a Python program runs the command
+        sys.modules["torch"].set_num_threads(1)
+    else:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 def or_none(figure: float | None, form: str) -> str:

@@ -12,9 +12,9 @@ from .app import (
     GameName,
     Json,
     OptionTexts,
+    Seed,
     bench_app,
     err,
-    one_torch_thread,
     options_of,
     or_none,
     out,
@@ -82,7 +82,6 @@ def bench_search(
     """
     from ..bench import bench_search as measured
 
-    one_torch_thread()
     with err.status("measuring ..."):
         result = measured(name, options_of(option), device, trees, simulations, eager)
     if as_json:
@@ -95,6 +94,32 @@ def bench_search(
     grid.add_row("simulations/s with rollouts", f"{result.rollouts_per_s:,.0f}")
     grid.add_row("the same on one thread", or_none(result.rollouts_per_s_1, ",.0f"))
     grid.add_row("seconds to the first simulation", f"{result.first_simulation_s:.1f}")
+    out.print(grid)
+
+
+@bench_app.command(
+    "move", epilog="Example: kibitz bench move beasty_bar --player champion:sims=200 --json"
+)
+def bench_move(
+    name: GameName,
+    who: Annotated[str, typer.Option("--player", help="Whose moves; see kibitz games GAME.")],
+    option: OptionTexts = None,
+    moves: Annotated[int, typer.Option(min=1, help="Moves to time, over several games.")] = 60,
+    seed: Seed = 0,
+    as_json: Json = False,
+) -> None:
+    """Milliseconds per move at one table, as somebody who waits for the player feels them."""
+    from ..bench import bench_move as measured
+
+    with err.status("measuring ..."):
+        result = measured(name, options_of(option), who, moves, seed)
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row(f"median of {result.moves} moves", f"{result.median_ms:,.2f} ms")
+    grid.add_row("one move in ten takes longer than", f"{result.slow_ms:,.2f} ms")
+    grid.add_row("the first move, compilation included", f"{result.first_ms:,.0f} ms")
     out.print(grid)
 
 
@@ -113,7 +138,6 @@ def bench_selfplay(
     """Simulations per second of self-play beside those of its search alone; steps of learning."""
     from ..bench import bench_selfplay as measured
 
-    one_torch_thread()
     with err.status("measuring ..."):
         result = measured(name, options_of(option), device, tables, recipe)
     if as_json:
@@ -136,7 +160,6 @@ def bench_net(name: GameName, device: Device = "cpu", as_json: Json = False) -> 
     """The network of a game: milliseconds for one view, and views per second by batch size."""
     from ..bench import bench_net as measured
 
-    one_torch_thread()
     with err.status("measuring ..."):
         result = measured(name, device)
     if as_json:
@@ -158,7 +181,6 @@ def bench_compiled_net(as_json: Json = False) -> None:
     """A network with two perspectives on one core: compiled inference beside torch."""
     from ..bench import bench_compiled_net as measured
 
-    one_torch_thread()
     with err.status("measuring ..."):
         result = measured()
     if as_json:

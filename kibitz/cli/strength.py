@@ -20,7 +20,6 @@ from .app import (
     app,
     err,
     load_game,
-    one_torch_thread,
     out,
     print_json,
     printable,
@@ -142,7 +141,6 @@ def exploit(
     as_json: Json = False,
 ) -> None:
     """How much a perfect opponent wins against a player: exactly or, in large games, at least."""
-    one_torch_thread()
     game = load_game(name, option)
     if local and solve:
         raise typer.BadParameter(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,7 +17,6 @@ from .app import (
     app,
     game_names,
     load_game,
-    one_torch_thread,
     out,
     print_json,
 )
@@ -122,8 +120,6 @@ def play(
     if save is not None and (save.is_dir() or not save.parent.is_dir()):
         raise typer.BadParameter(f"--save {save}: that is a folder, or its folder does not exist")
     adviser = player(hint, game) if hint else strongest(game)
-    if "torch" in sys.modules:  # one of the players is a network
-        one_torch_thread()
     person = Person(out, adviser, rulebook(name), out.input)
     seed = fresh_seed() if seed is None else seed
     try:
@@ -174,8 +170,6 @@ def referee(
     name, game = client.checked_name(name), client.referee_game()
     addresses = client.addresses_of(host, port, anywhere=anywhere)
     first, second = player(who, game), player(who, game)
-    if "torch" in sys.modules:
-        one_torch_thread()
     client.rehearse(game, first)
     with client.Connection(addresses, clock + client.GRACE) as connection:
         seated = client.Client(game, second, clock, seed=seed, watch=watch)

@@ -161,12 +161,13 @@ def network(
     """`net:PATH,mode=sample`: a network without search; with `sims=200` it searches.
 
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
-    own: options of the kind of network, such as how long it looks ahead; and `code=FILE.py`, the
-    file of a kind of your own.
+    own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
+    of a kind of your own; and `leaves=4`, how many leaves of a tree a search evaluates together.
     """
     _check_device(device)
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
+    leaves = whole("leaves", own.pop("leaves"), least=1) if "leaves" in own else None
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -176,7 +177,9 @@ def network(
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
     if count:
-        return _searching(game, net, count, name, device)
+        return _searching(game, net, Settings(simulations=count), name, device, leaves)
+    if leaves:
+        raise PlayerError(f"leaves={leaves}: only a search has leaves; say sims=200, too")
     if "temperature" in inspect.signature(kind.judge).parameters:
         settings["temperature"] = drawing.temperature
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
@@ -196,19 +199,22 @@ def learn_kinds(file: Path) -> ModuleType:
     return found
 
 
-def _searching(game: Game, net: Any, count: int, name: str, device: str) -> TreeSearch:
+def _searching(
+    game: Game, net: Any, settings: Settings, name: str, device: str, leaves: int | None
+) -> TreeSearch:
     from ..nets.evaluate import NetEvaluator
 
     evaluator, weights = NetEvaluator(net, device), f"{net.sha256} on {device}"
-    settings = Settings(simulations=count)
-    return TreeSearch(game, settings, evaluator, name, device=device, weights=weights)
+    return TreeSearch(
+        game, settings, evaluator, name, device=device, weights=weights, leaves=leaves
+    )
 
 
 def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    check_options("net", own, [*REGISTRY["net"].defaults, "code", *has])
+    check_options("net", own, [*REGISTRY["net"].defaults, "code", "leaves", *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

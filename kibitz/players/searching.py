@@ -16,6 +16,7 @@ from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
+LEAVES = 8  # of a tree that are evaluated together at a table alone, see docs/why.md
 FIRST_PART = 16  # simulations before an analysis is shown for the first time
 LARGEST_PART = 100_000
 SECONDS_PER_PART = 0.2
@@ -26,7 +27,8 @@ class TreeSearch:
     """Tree search: PUCT or, where something is hidden, the same over information sets.
 
     Many tables are searched in lockstep, as many at a time as the device does well with. weights:
-    hash and device of the network that the evaluator asks, where it asks one.
+    hash and device of the network that the evaluator asks, where it asks one. leaves: how many of a
+    tree such a network evaluates together; by default one, but several at a table alone.
     """
 
     def __init__(
@@ -38,20 +40,21 @@ class TreeSearch:
         *,
         device: str = "cpu",
         weights: str = "",
+        leaves: int | None = None,
     ) -> None:
         self.game, self.settings, self.evaluator, self.name = game, settings, evaluator, name
         trees, nodes = (512, 1 << 24) if device == "cpu" else (8192, 1 << 26)
         # With very many simulations fewer trees, or they would need more memory than there is.
         self.device, self.trees = device, min(trees, 1 + nodes // max(settings.simulations, 1))
-        self.weights = weights
-        self._searches: dict[int, Search] = {}
+        self.weights, self.leaves = weights, leaves
+        self._searches: dict[tuple[int, int], Search] = {}
 
     @property
     def identity(self) -> str:
         if isinstance(self.evaluator, str):
             evaluator: str = self.evaluator  # answers to the bit the same on every device
         elif self.weights:
-            evaluator = f"net {self.weights}"
+            evaluator = f"net {self.weights}" + (f" leaves={self.leaves}" if self.leaves else "")
         else:
             return ""
         settings = json.dumps(asdict(self.settings), sort_keys=True)
@@ -65,28 +68,33 @@ class TreeSearch:
             part = open_[first : first + self.trees]
             # The streams are the player's: no search can foretell what the table will throw.
             rngs = sight.rngs[part]
-            chosen[part] = self.think(states[part], rngs).best
+            chosen[part] = self.think(states[part], rngs, self._leaves(sight)).best
             sight.rngs[part] = rngs
         return chosen
 
-    def think(self, states: States, rngs: Streams) -> Found:
+    def think(self, states: States, rngs: Streams, leaves: int = 1) -> Found:
         """Everything that the search finds; `rngs` advance."""
         size = self._room(len(states))
-        if size not in self._searches:
-            fresh = Search(
-                self.game, size, self.settings, evaluator=self.evaluator, device=self.device
-            )
-            self._searches = {size: fresh}
-        search, again = self._searches[size], np.arange(size) % len(states)
+        if (size, leaves) not in self._searches:
+            self._searches = {(size, leaves): self._search(size, self.settings, leaves)}
+        search, again = self._searches[size, leaves], np.arange(size) % len(states)
         found = search.run(states[again], rngs[again]).first(len(states))
         rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
         return found
 
+    def _search(self, size: int, settings: Settings, leaves: int) -> Search:
+        return Search(
+            self.game, size, settings, evaluator=self.evaluator, device=self.device, leaves=leaves
+        )
+
+    def _leaves(self, sight: Sight) -> int:
+        return self.leaves or (LEAVES if sight.alone else 1)
+
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         """Searches in parts, so that somebody can watch; Ctrl-C ends it with what there is."""
-        search, part = self._analysis(inquiry.seconds)
+        search, part = self._analysis(inquiry.seconds, self._leaves(sight))
         most = search.settings.simulations
-        began, done = time.monotonic(), min(part, most)
+        began, done = time.monotonic(), min(1 + part, most)  # the first makes the root
         found = search.run(sight.imagine(), sight.rngs.copy(), simulations=done)
         thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
         try:
@@ -95,21 +103,24 @@ class TreeSearch:
                 began_part = time.monotonic()
                 count = part if inquiry.seconds is not None else min(part, most - done)
                 found, done = search.more(count), done + count
-                if time.monotonic() - began_part < SECONDS_PER_PART:
-                    part = min(2 * part, LARGEST_PART)
+                if time.monotonic() - began_part < SECONDS_PER_PART and part < LARGEST_PART:
+                    part *= 2
                 thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
         except KeyboardInterrupt:
             pass
         return thought
 
-    def _analysis(self, seconds: float | None) -> tuple[Search, int]:
-        """A search of one table, and how many simulations come before it is first shown."""
+    def _analysis(self, seconds: float | None, leaves: int) -> tuple[Search, int]:
+        """A search of one table, and how many simulations come before it is first shown.
+
+        Parts are whole batches of leaves: watching must not change what is found.
+        """
         settings = replace(self.settings, seconds=None)
         if seconds is not None:  # the clock ends it; Gumbel search would need a number
             settings = replace(settings, simulations=ROOM, root="puct")
-        part = settings.simulations if settings.root == "gumbel" else FIRST_PART
-        search = Search(self.game, 1, settings, evaluator=self.evaluator, device=self.device)
-        return search, part
+        first = -(-FIRST_PART // leaves) * leaves
+        part = settings.simulations if settings.root == "gumbel" else first
+        return self._search(1, settings, leaves), part
 
     def _thought(
         self, search: Search, found: Found, sight: Sight, inquiry: Inquiry, seconds: float

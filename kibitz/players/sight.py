@@ -34,7 +34,9 @@ class Sight:
     """What the seats to move at some tables may know.
 
     seats: the seat that is asked, by table [n]. rngs: a stream per table, for the player [n].
-    seconds_left: on the seat's clock, for the rest of the game; None where no clock runs.
+    seconds_left: on the seat's clock, for the rest of the game; None where no clock runs. alone:
+    whether somebody waits for this table by itself; the tables of a match are played in lockstep,
+    and how one of them is played must not depend on how many are left.
     """
 
     def __init__(
@@ -45,8 +47,9 @@ class Sight:
         rngs: ArrayLike,
         *,
         seconds_left: float | None = None,
+        alone: bool = False,
     ) -> None:
-        self.game, self.seconds_left = game, seconds_left
+        self.game, self.seconds_left, self.alone = game, seconds_left, alone
         self.rngs = np.array(as_array(rngs))
         self._tables = Batch.of(game, np.array(as_array(states)), self.rngs)
         self.seats = np.array(self._tables.seats(seats))

@@ -3,7 +3,7 @@
 With rollouts or no evaluator at all whole simulations run inside one kernel. With a network each
 *lane* of trees selects its leaves, has them evaluated in one batch, and backs the answers up. On
 the CPU a lane is a thread; on a GPU there are two with a stream each. So one lane searches while
-another is in the network.
+another is in the network. Few trees make small batches, unless each selects several leaves.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..devices import Array, Gpu, as_words, check_memory, device_named
 from ..game import Game, GameError
 from ..options import shown, whole_number
 from . import gumbel
+from .leaves import put_aside_all, resume_all, take_back_all, walk_dtype
 from .lines import GrownTree, Line
 from .tree import (
     Forest,
@@ -48,6 +49,7 @@ Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_EDGES = 1 << 10  # for each simulation
+MOST_LEAVES = 1 << 10
 MOST_SIMULATIONS = 1 << 24  # of one tree: its nodes are numbered, and fill a GiB
 
 
@@ -143,6 +145,9 @@ class Found:
 class Search:
     """Trees for `size` tables of a game, to be used again and again.
 
+    leaves: how many of each tree a network evaluates together. More are faster where there are few
+    trees, and each knows less of the others.
+
     >>> from kibitz.batch import Batch
     >>> from kibitz.chance import streams
     >>> from kibitz.games import load
@@ -163,7 +168,9 @@ class Search:
         evaluator: Literal["rollout", "uniform"] | Evaluator = "rollout",
         device: str = "cpu",
         threads: int | None = None,
+        leaves: int = 1,
     ) -> None:
+        self.leaves = whole_number("leaves of a tree", leaves, 1, MOST_LEAVES)
         self.game, self.size = game, whole_number("the trees of a search", size, least=1)
         self.settings = settings = settings or Settings()
         self.device = device_named(device, threads)
@@ -236,8 +243,9 @@ class Search:
     def more(self, simulations: int) -> Found:
         """Go on with the trees of the last run: what all simulations together have found.
 
-        Parts make the very trees that one run would have made. Beyond the settings' simulations
-        trees are full and go on without growing.
+        Parts make the very trees that one run would have made, where they end with a batch of
+        leaves; the first simulation makes the root and is a batch by itself. Beyond the settings'
+        simulations trees are full and go on without growing.
         """
         count = whole_number("more simulations", simulations, 1, MOST_SIMULATIONS)
         if not self.grown:
@@ -407,17 +415,25 @@ def gamma(alpha: float, a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 class Lane:
-    """A range of the trees, with its own room for views."""
+    """A range of the trees, with its own room for views: a row per tree for each of its leaves."""
 
     def __init__(self, search: Search, evaluator: Evaluator, first: int, end: int) -> None:
         self.search, self.evaluator = search, evaluator
         self.first, self.end, self.size = first, end, end - first
-        game = search.game
-        self.tensor = evaluator.room(self.size, game.view_size)
-        self.views = search.device.put(self.tensor).view(game.view).reshape(self.size)
+        game, self.rows = search.game, search.leaves * self.size
+        self.tensor = evaluator.room(self.rows, game.view_size)
+        flat = search.device.put(self.tensor).view(game.view).reshape(self.rows)
+        self.views = [flat[part] for part in self._parts()]
         on_gpu = search.device.name == "cuda"
         self.device = Gpu(evaluator.stream(self.tensor)) if on_gpu else search.device
+        waiting = search.leaves if search.leaves > 1 else 0
+        walk = walk_dtype(game.seats, game.max_legal)
+        self.walks = [search.device.empty(self.size, walk) for _ in range(waiting)]
         self.take_part()
+
+    def _parts(self) -> list[slice]:
+        """The rows of each leaf."""
+        return [slice(row, row + self.size) for row in range(0, self.rows, self.size)]
 
     def take_part(self) -> None:
         """Slice this lane's part out of the search's arrays."""
@@ -429,17 +445,26 @@ class Lane:
             noise=selection.noise[part], root_values=selection.root_values[part]
         )
 
-    def simulate(self) -> None:
-        """One simulation of every tree."""
+    def simulate(self, leaves: int) -> None:
+        """So many simulations of every tree, evaluated together."""
         run, put = self.device.launch, self.device.put
-        run(select_all, self.size, self.forest, self.tables, self.selection, self.views)
+        walks = self.walks[:leaves] if leaves > 1 else []
+        for k in range(leaves):
+            run(select_all, self.size, self.forest, self.tables, self.selection, self.views[k])
+            if walks:
+                run(put_aside_all, self.size, self.forest, walks[k])
         logits, values = self.evaluator(self.tensor)
         self._check_answer(logits, values)
-        run(backup_all, self.size, self.forest, put(logits), put(values))
+        for walk in reversed(walks):
+            run(take_back_all, self.size, self.forest, walk)
+        for k, part in enumerate(self._parts()[:leaves]):
+            if walks:
+                run(resume_all, self.size, self.forest, walks[k])
+            run(backup_all, self.size, self.forest, put(logits[part]), put(values[part]))
 
     def _check_answer(self, logits: Array, values: Array) -> None:
         game = self.search.game
-        shapes = (self.size, game.num_actions), (self.size, game.seats)
+        shapes = (self.rows, game.num_actions), (self.rows, game.seats)
         if (tuple(logits.shape), tuple(values.shape)) != shapes:
             given = f"{list(logits.shape)} and {list(values.shape)}"
             wanted = f"{list(shapes[0])} and {list(shapes[1])} of {game.name}"
@@ -447,11 +472,12 @@ class Lane:
 
 
 def interleave(lanes: list[Lane], count: int, deadline: float | None) -> None:
-    for _ in range(count):
+    most = lanes[0].search.leaves
+    for done in range(0, count, most):
         if deadline is not None and time.monotonic() > deadline:
             return
         for lane in lanes:
-            lane.simulate()
+            lane.simulate(min(most, count - done))
 
 
 def sampled(found: Found, temperature: float, uniform: Callable[[int], Array]) -> Array:

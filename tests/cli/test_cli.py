@@ -75,6 +75,7 @@ def test_one_game_is_described_with_its_options_and_players():
         ["bench"],
         ["bench", "rules"],
         ["bench", "search"],
+        ["bench", "move"],
         ["bench", "selfplay"],
         ["bench", "net"],
         ["bench", "compiled-net"],
@@ -436,6 +437,40 @@ def test_the_json_of_the_bench_has_what_programs_were_promised(monkeypatch):
     promised = ["plies_per_s_1", "plies_per_s_all", "scaling", "compile_s", "cached_start_s"]
     assert all(result[key] > 0 for key in [*promised, "ratio_openspiel"])
     assert result["plies_per_s_gpu"] is None and result["views_per_s_gpu"] is None
+
+
+@pytest.mark.parametrize("who", ["random", "mcts:sims=4"])
+def test_the_bench_of_a_move_says_how_long_one_waits_for_it(who):
+    result = json.loads(run("bench", "move", "kuhn", "--player", who, "--moves", "5", "--json"))
+    assert (result["game"], result["player"], result["moves"]) == ("kuhn", who, 5)
+    assert 0 < result["median_ms"] <= result["slow_ms"]
+
+
+def test_the_bench_of_a_move_says_who_cannot_sit_down(refused):
+    assert "kuhn has no player 'nobody'" in refused("bench", "move", "kuhn", "--player", "nobody")
+
+
+def test_moves_without_a_choice_are_not_timed():
+    """Nobody waits for them."""
+    from kibitz.bench.moves import waited
+
+    table = Table(load("beasty_bar"), seed=1)
+    waits = list(waited(table, Scripted("random")))
+    decisions = [event for event in table.events if event.seat >= 0]
+    assert table.over and 0 < len(waits) < len(decisions)
+
+
+def test_every_command_keeps_torch_to_one_thread():
+    """It must not be imported for that."""
+    code = (
+        "import sys; from typer.testing import CliRunner; from kibitz import cli; "
+        "CliRunner().invoke(cli.app, ['games']); assert 'torch' not in sys.modules; "
+        "import torch; print(torch.get_num_threads()); torch.set_num_threads(2); "
+        "CliRunner().invoke(cli.app, ['games']); print(torch.get_num_threads())"
+    )
+    env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout.split() == ["1", "1"], done.stderr
 
 
 def test_the_bench_of_self_play_compares_it_with_its_search(monkeypatch):
