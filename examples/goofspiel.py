@@ -308,6 +308,7 @@ GAME = Game(
     news=news,
     seen=seen,
     onlookers=True,
+    secret_moves=True,
     players={"matching": matching},
     open_spiel=open_spiel,
 )

@@ -147,6 +147,7 @@ class Game:
     score_range: tuple[float, float] = (-1.0, 1.0)
     zero_sum: bool = True
     perfect_recall: bool = False  # whether the view shows all that the seat ever saw
+    secret_moves: bool = False  # whether seats decide before they see what others have decided
     deduces: bool = True  # whether `redeal` heeds what follows from the moves others could make
     viewed: str = DEFAULT_VIEW  # which of its views the game is seen through
 
@@ -526,6 +527,22 @@ def flaw(s: State, fresh: State) -> int:
 @overloaded
 def label(s: State, action: int) -> int:
     """What everybody sees of an action: its name independent of the hidden deal."""
+
+
+def secret_moves(s: State) -> bool:
+    """Whether seats decide before they see what others have decided, as with secret bids."""
+    return game_of(s).secret_moves
+
+
+_OVERLOADED.append("secret_moves")
+
+
+@overload(secret_moves)
+def _secret_moves(s):
+    if s not in _GAMES:
+        return None
+    answer = _GAMES[s].secret_moves
+    return lambda s: answer
 
 
 def choose(who: State, s: State, seat: int, rng: Stream) -> int:

@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 from kibitz.arena.match import match
+from kibitz.chance import streams
 from kibitz.contract import check
 from kibitz.game import CHANCE, ONLOOKER, OVER, GameError
 from kibitz.games import load
+from kibitz.search.mcts import Search, Settings
 
 FILE = Path(__file__).parent.parent / "examples" / "goofspiel.py"
 PLAYOUTS = {
@@ -119,3 +121,16 @@ def test_bidding_the_value_of_the_prize_wins_nine_games_of_ten_against_random():
 def test_other_sizes_are_refused(options):
     with pytest.raises(GameError, match=r"players|cards"):
         load(FILE, **options)
+
+
+@pytest.mark.parametrize("players", [2, 4])
+def test_in_a_search_nobody_answers_a_bid_that_is_still_secret(players):
+    """The first bidder's tree has one decision of the second bidder, whatever it has bid itself."""
+    game, s = after(6, players=players)
+    search = Search(game, 1, Settings(simulations=100), evaluator="uniform")
+    search.run(np.array([s]), streams(1, "search", 1))
+    names = set(search.forest.nodes["name"][0].tolist())
+    second = [after(6, bid, players=players)[1] for bid in range(8)]
+    assert {int(game.known(t, 1)) for t in second} < names
+    assert len({int(game.known(t, 1)) for t in second}) == 1
+    assert not names & {int(game.known(t, 0)) for t in second}

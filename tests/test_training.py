@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -218,3 +219,19 @@ def test_a_network_of_which_nothing_fits_is_refused(tmp_path):
     with pytest.raises(GameError, match="holds no weights that fit"):
         Run(small(any_game(COIN)), tmp_path / "run", start=tmp_path / "net.safetensors")
     assert not (tmp_path / "run").exists()
+
+
+def test_at_the_gate_the_newest_player_sits_alone_against_its_rival(tmp_path, monkeypatch):
+    """Two copies of one network would bid the same cards, and block each other."""
+    line_ups = []
+
+    def noted(game, new, *others, **settings):
+        line_ups.append((new.name, *(getattr(other, "name", other) for other in others)))
+        return SimpleNamespace(even_rate=0.5)
+
+    monkeypatch.setattr("kibitz.train.run.match", noted)
+    run = Run(small(any_game(GOOFSPIEL, players=4)), tmp_path / "run", seed=1)
+    run._gate(lambda *stage: None)
+    run.close()
+    rivals = ("0", "random", "matching")
+    assert line_ups == [("new", rival, rival, rival) for rival in rivals]

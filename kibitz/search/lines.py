@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ..chance import streams
 from ..game import CHANCE, OVER, Game, State
 from .tree import NO_EDGE, slot_of
+from .walk import node_name
 
 Records = NDArray[np.void]
 Stream = np.record
@@ -100,12 +101,12 @@ class GrownTree:
         return max(self._visited_edges(name), key=lambda edge: int(edge.visits), default=None)
 
     def _next_name(self, s: State, rng: Stream) -> np.uint64 | None:
-        """What the seat knows at the next decision; None if there is none or it sees a throw."""
-        while self.game.turn(s) == CHANCE:
+        """The name of the next decision; None if there is none or the seat sees a throw."""
+        while (who := self.game.turn(s)) == CHANCE:
             if sees_chance(self.game, s, self.seat):
                 return None
             self.game.roll(s, rng)
-        return None if self.game.turn(s) == OVER else np.uint64(self.game.known(s, self.seat))
+        return None if who == OVER else np.uint64(node_name(s, self.seat, who))
 
 
 def imagined(game: Game, position: State, seat: int) -> list[Table]:

@@ -3,8 +3,10 @@
 A simulation copies the root position, re-deals what the searching seat cannot know, and walks down.
 A node is what the searching seat knows at a decision (`known`), whoever decides; an edge is what
 everybody sees of an action (`label`). So tables that differ only in hidden cards share nodes. Where
-nothing is hidden this is ordinary tree search with transpositions. No state is kept in the tree:
-one scratch state per tree is replayed from the root every time.
+moves are secret, as bids that are shown once all have bid, a node is what the seat to move knows:
+others must not answer what they cannot have seen. Where nothing is hidden this is ordinary tree
+search with transpositions. No state is kept in the tree: one scratch state per tree is replayed
+from the root every time.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from ..game import (
     redeal,
     roll,
     score,
+    secret_moves,
     turn,
 )
 from .tree import (
@@ -71,6 +74,12 @@ def begin(t, rng, s, words, root):
 
 
 @rule
+def node_name(s, seat, who):
+    """The name of the decision of `who` in a tree of `seat`."""
+    return known(s, who if secret_moves(s) else seat)
+
+
+@rule
 def list_actions(t, s):
     n = actions(s, t.acts)
     for j in range(n):
@@ -91,7 +100,7 @@ def descend(t, rng, s, nodes, edges, explore):
             t.pending = ENDED
             return
         t.leaf_seat = who
-        name = t.root if t.depth == 0 else known(s, t.seat)
+        name = t.root if t.depth == 0 else node_name(s, t.seat, who)
         slot = slot_of(nodes, name)
         list_actions(t, s)
         if nodes[slot].name != name or t.depth == DEPTH:

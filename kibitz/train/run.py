@@ -227,7 +227,8 @@ class Run:
     def _gate(self, stage: Stage) -> Row:
         """Match the averaged network with the best so far; if it passes, it becomes the best.
 
-        Rates are even rates: with any number of teams, one half is what luck alone would win.
+        It has one team and its rival all others: two copies of one network bid the same cards, so
+        they would block each other. Rates are even rates: one half is what luck alone would win.
         """
         standing, recipe, league = self.standing, self.recipe, self.standing.league
         new, rivals = standing.iteration, league.rivals(recipe.rivals)
@@ -257,7 +258,8 @@ class Run:
             stage("at the gate, match", number, len(rivals))
             if rival not in rates:
                 other = self._member(int(rival)) if rival.isdecimal() else rival
-                rates[rival] = match(self.game, new, other, games=games, seed=seed).even_rate
+                others = [other] * (len(self.game.captains) - 1)
+                rates[rival] = match(self.game, new, *others, games=games, seed=seed).even_rate
         self.standing.rates = {}
         return rates
 
