@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import inspect
 import itertools
 import textwrap
 import typing
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -110,8 +111,11 @@ class Options:
         )
 
 
+_hints = functools.cache(typing.get_type_hints)  # every new set of options is checked by them
+
+
 def _kinds(options: type[Options]) -> dict[str, Any]:
-    hints = typing.get_type_hints(options)
+    hints = _hints(cast(Hashable, options))
     return {f.name: hints[f.name] for f in dataclasses.fields(options)}
 
 
