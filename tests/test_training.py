@@ -81,7 +81,9 @@ def test_a_run_is_resumed_from_another_folder(tmp_path, capsys, monkeypatch):
 def test_a_game_with_a_recipe_of_its_own_has_the_other_one_as_well():
     assert recipe("beasty_bar").net == "zones"
     assert recipe("beasty_bar", "any").net == "residual"
-    with pytest.raises(GameError, match="has no recipe 'none'; it has: default, demo, any"):
+    with pytest.raises(
+        GameError, match="has no recipe 'none'; it has: default, continued, demo, any"
+    ):
         recipe("beasty_bar", "none")
 
 

@@ -239,11 +239,20 @@ class ZoneNet(MarginNet):
             blind = name in self.config.piles and not self.config.zone_positions
             shown = slice(-1 if blind else None)  # the last number of a card is its place
             x = self.card(face[..., shown], weight[:, shown], bias)
-            parts.append(self.zones[name](x, present(face)))
-        parts.append(self.zones["opponents"](self.opponent_card(backs), present(backs)))
+            parts.append(self._zone(name, x, face, trim))
+        parts.append(self._zone("opponents", self.opponent_card(backs), backs, trim))
         parts.append(functional.gelu(self.scalars(scalars)))
         table: Tensor = self.fusion(torch.cat(parts, 1))
         return table
+
+    def _zone(self, name: str, x: Tensor, cards: Tensor, trim: bool) -> Tensor:
+        """The vector of a zone. [batch, width]"""
+        zone = self.zones[name]
+        assert isinstance(zone, ZoneEncoder)
+        if trim and not cards.shape[1]:  # at a single table this saves a zone in five
+            return zone.empty.expand(len(cards), -1)
+        encoded: Tensor = zone(x, present(cards))
+        return encoded
 
     def answer(self, table: Tensor) -> tuple[Tensor, Tensor]:
         values = self.value(table).float().tanh()
@@ -258,14 +267,14 @@ def present(cards: Tensor) -> Tensor:
 
 
 def without_empty_rows(zones: list[Tensor]) -> list[Tensor]:
-    """Each zone up to the last row that holds a card in any view, at least one row.
+    """Each zone up to the last row that holds a card in any view.
 
     The host waits for the GPU only once, for all zones together.
     """
     held = torch.cat([present(zone) for zone in zones], 1).any(0).cpu()
     parts = torch.split(held, [zone.shape[1] for zone in zones])
     used = [
-        max([row + 1 for row, is_held in enumerate(part.tolist()) if is_held], default=1)
+        max([row + 1 for row, is_held in enumerate(part.tolist()) if is_held], default=0)
         for part in parts
     ]
     return [zone[:, :rows] for zone, rows in zip(zones, used, strict=True)]
