@@ -30,6 +30,7 @@ def played(game, games: int, settings: Settings = GUMBEL, device: str = "cpu") -
         selfplay.move(search)
     shard = selfplay.taken()
     assert shard is not None
+    assert selfplay.taken() is None  # nothing was decided since
     return shard
 
 
