@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from .net import Net, PolicyNet
+from .recording import recording
 
 Floats = NDArray[np.float32]
 Answer = tuple[Tensor, Tensor] | tuple[Floats, Floats]
@@ -105,7 +106,7 @@ class NetEvaluator:
         for _ in range(3):  # libraries initialise themselves in the first calls
             self._answer(views)
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=stream):
+        with recording(graph, stream):
             answer = self._answer(views)
         return graph, answer
 

@@ -1,10 +1,15 @@
 """Networks that answer the host: in few rows where few are asked, and alike in all of them."""
 
+import gc
+import weakref
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import torch
 
 from kibitz.nets.evaluate import STEPS, NetEvaluator
+from kibitz.nets.recording import recording
 from kibitz.nets.residual import ResidualConfig, ResidualNet
 
 VIEWS = np.random.default_rng(1).integers(0, 4, (600, 40)).astype(np.float32)
@@ -54,3 +59,25 @@ def test_the_rows_that_fill_a_batch_up_are_empty(evaluator):
 def test_a_gpu_is_always_asked_about_as_many_rows():
     """There the number of rows changes more than the last bits."""
     assert len(STEPS["cuda"]) == 1
+
+
+class Circle:
+    """Something that only the garbage collector frees."""
+
+    def __init__(self):
+        self.itself = self
+
+
+def test_nothing_is_freed_while_a_gpu_records(monkeypatch):
+    @contextmanager
+    def graph(graph, stream):
+        assert earlier() is None, "what was garbage before is gone"
+        yield
+
+    monkeypatch.setattr(torch.cuda, "graph", graph)
+    earlier = weakref.ref(Circle())
+    with recording(None, None):
+        during = weakref.ref(Circle())
+        filler = [[] for _ in range(100_000)]  # enough for a collection, if there were any
+        assert during() is not None and filler
+    assert gc.isenabled()

@@ -12,6 +12,8 @@ from typing import Generic, NamedTuple, TypeVar
 import torch
 from torch import Tensor
 
+from ...nets.recording import recording
+
 UNRECORDED = 3  # first calls: libraries initialise themselves in them
 
 Given = TypeVar("Given", bound=NamedTuple)
@@ -52,6 +54,6 @@ class Recorded(Generic[Given]):
     def _record(self, given: Given) -> None:
         self._given = type(given)(*(tensor.clone() for tensor in given))
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph, stream=self.stream):
+        with recording(graph, self.stream):
             self._answer = self.work(self._given)
         self._graph = graph
