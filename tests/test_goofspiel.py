@@ -134,3 +134,15 @@ def test_in_a_search_nobody_answers_a_bid_that_is_still_secret(players):
     assert {int(game.known(t, 1)) for t in second} < names
     assert len({int(game.known(t, 1)) for t in second}) == 1
     assert not names & {int(game.known(t, 0)) for t in second}
+
+
+def test_in_a_search_others_draw_their_secret_bids():
+    """Bidding 4 for the prize of 4 is clearly best, but whoever bids at the same time may err."""
+    game, s = after(*(0, 0, 1), *(1, 1, 0), 3, cards=4)
+    search = Search(game, 1, Settings(simulations=400))
+    search.run(np.array([s]), streams(1, "search", 1))
+    game.play(s, 2)
+    nodes, edges = search.forest.nodes[0], search.forest.edges[0]
+    node = nodes[nodes["name"] == game.known(s, 1)][0]
+    visits = edges["visits"][node["edge"] : node["edge"] + 2]
+    assert visits.sum() > 300 and 0.4 < visits[0] / visits.sum() < 0.6

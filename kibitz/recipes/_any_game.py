@@ -26,8 +26,14 @@ def any_game(name: str | Path, **options: object) -> SearchTraining:
     """The recipe for a game, by its name or path, under these options."""
     game = load(name, **options)
     # PUCT, not Gumbel search: with few simulations over hidden cards and dice its targets are less
-    # noisy. Much exploration keeps opponents in the tree from answering what they cannot have seen.
-    search = Settings(simulations=32, explore=4.0, noise=0.25, alpha=min(1.0, 10 / game.max_legal))
+    # noisy. Much exploration keeps opponents in the tree from answering what they cannot have seen;
+    # where moves are secret they draw, and need no such care.
+    search = Settings(
+        simulations=32,
+        explore=1.0 if game.secret_moves else 4.0,
+        noise=0.25,
+        alpha=min(1.0, 10 / game.max_legal),
+    )
     learning = Learning(
         batch=512,
         learning_rate=2e-3,

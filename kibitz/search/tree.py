@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..chance import STREAM, UNIT, bits
+from ..chance import STREAM, UNIT, below, bits
 from ..compiled import kernel, rule
 from ..devices import Array, Device
 from .gumbel import improve, log_prior, value_weight
@@ -248,6 +248,26 @@ def take_by_puct(t, node, edges, seat, explore):
         t.path[t.depth] = edge
         t.depth += 1
         node.visits += 1
+    return chosen
+
+
+@rule
+def take_by_draw(t, rng, node, edges):
+    """One of the actions at hand, drawn: by the priors or, every other time, any of them.
+
+    The node's name says which actions it has, so its edges are in their order.
+    """
+    chosen = below(rng, t.legal)
+    if below(rng, 2) == 0:
+        total, left, chosen = 0.0, uniform(rng), np.int64(-1)
+        for j in range(t.legal):
+            total += np.float64(edges[node.edge + j].prior)
+        while left >= 0.0 and chosen < t.legal - 1:
+            chosen += 1
+            left -= np.float64(edges[node.edge + chosen].prior) / total
+    t.path[t.depth] = node.edge + chosen
+    t.depth += 1
+    node.visits += 1
     return chosen
 
 

@@ -3,10 +3,10 @@
 A simulation copies the root position, re-deals what the searching seat cannot know, and walks down.
 A node is what the searching seat knows at a decision (`known`), whoever decides; an edge is what
 everybody sees of an action (`label`). So tables that differ only in hidden cards share nodes. Where
-moves are secret, as bids that are shown once all have bid, a node is what the seat to move knows:
-others must not answer what they cannot have seen. Where nothing is hidden this is ordinary tree
-search with transpositions. No state is kept in the tree: one scratch state per tree is replayed
-from the root every time.
+moves are secret, as bids that are shown once all have bid, a node is what the seat to move knows,
+and other seats draw their moves: nobody answers what they cannot have seen. Where nothing is hidden
+this is ordinary tree search with transpositions. No state is kept in the tree: one scratch state
+per tree is replayed from the root every time.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from .tree import (
     back_up,
     keep_leaf,
     slot_of,
+    take_by_draw,
     take_by_halving,
     take_by_puct,
 )
@@ -106,7 +107,10 @@ def descend(t, rng, s, nodes, edges, explore):
         if nodes[slot].name != name or t.depth == DEPTH:
             keep_leaf(t, name, slot, nodes, edges)
             return
-        j = take_by_puct(t, nodes[slot], edges, who, explore)
+        if who != t.seat and secret_moves(s):
+            j = take_by_draw(t, rng, nodes[slot], edges)
+        else:
+            j = take_by_puct(t, nodes[slot], edges, who, explore)
         if j == NO_EDGE:  # every legal action here is new and there is no room for one
             return
         play(s, t.acts[j])
