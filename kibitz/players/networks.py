@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ..nets.kinds import Judge, Judgement, Kind
 
 MODES = ("argmax", "sample", "softmax", "purify")
+EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
 
 @dataclass(frozen=True)
@@ -177,7 +178,8 @@ def network(
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
     if count:
-        return _searching(game, net, Settings(simulations=count), name, device, leaves)
+        search = Settings(simulations=count, explore=EXPLORE)
+        return _searching(game, net, search, name, device, leaves)
     if leaves:
         raise PlayerError(f"leaves={leaves}: only a search has leaves; say sims=200, too")
     if "temperature" in inspect.signature(kind.judge).parameters:

@@ -1,8 +1,9 @@
 """Beasty Bar: the zone network, information-set search with a Gumbel root, self-play.
 
 `default` is for a GPU and trained the first part of the champion; `continued` goes on from such a
-player, `--from FILE`, with more games and without rollouts. `demo` is small enough to watch
-on two cores and learns little: see why.md on what rollouts teach.
+player, `--from FILE`, with more games and without rollouts; `final` from that one, with a learning
+rate that falls to its end. `demo` is small enough to watch on two cores and learns little: see
+why.md on what rollouts teach.
 """
 
 from __future__ import annotations
@@ -49,6 +50,13 @@ CONTINUED = replace(
     gate_every=10,
 )
 
+FINAL = replace(
+    CONTINUED,
+    learning=replace(CONTINUED.learning, learning_rate=5e-4, steps=7200),
+    iterations=30,
+    gate_every=15,
+)
+
 DEMO = replace(
     DEFAULT,
     config={
@@ -70,4 +78,4 @@ DEMO = replace(
     gate_games=100,
 )
 
-RECIPES = {"default": DEFAULT, "continued": CONTINUED, "demo": DEMO}
+RECIPES = {"default": DEFAULT, "continued": CONTINUED, "final": FINAL, "demo": DEMO}
