@@ -19,7 +19,7 @@ from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 
 RANDOM_GAMES = 512  # to see how large margins are
-ITERATIONS, STEPS = 150, 40  # some minutes for a short game
+ITERATIONS, STEPS = 300, 40  # some minutes for a short game
 
 
 def any_game(name: str | Path, **options: object) -> SearchTraining:
