@@ -11,7 +11,9 @@ import numpy as np
 
 from ..chance import Streams
 from ..game import Game
+from ..options import shortened
 from ..search.mcts import Evaluator, Found, Search, Settings
+from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
@@ -51,14 +53,17 @@ class TreeSearch:
 
     @property
     def identity(self) -> str:
+        settings = asdict(self.settings)
+        who, trust = settings.pop("rollout"), settings.pop("trust")
         if isinstance(self.evaluator, str):
             evaluator: str = self.evaluator  # answers to the bit the same on every device
+            if evaluator == "rollout" and who != "random":
+                evaluator = f"rollout by {Scripted(who, self.game).identity} trust={trust}"
         elif self.weights:
             evaluator = f"net {self.weights}" + (f" leaves={self.leaves}" if self.leaves else "")
         else:
             return ""
-        settings = json.dumps(asdict(self.settings), sort_keys=True)
-        return f"tree search {settings} {evaluator}"
+        return f"tree search {json.dumps(settings, sort_keys=True)} {evaluator}"
 
     def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
@@ -168,14 +173,24 @@ def mcts(
     evaluator: str = "rollout",
     seconds: str = "",
     device: str = "cpu",
+    rollout: str = "random",
 ) -> Player:
-    """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only."""
+    """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only.
+
+    `rollout=NAME`: a compiled player of the game plays the rollouts, instead of random play.
+    """
     if root not in ("puct", "gumbel") or evaluator not in ("rollout", "uniform"):
         raise PlayerError("mcts: root is puct or gumbel, evaluator is rollout or uniform")
+    if rollout != "random" and evaluator == "uniform":
+        raise PlayerError(f"mcts: evaluator=uniform has no rollouts for {rollout} to play")
+    if rollout not in ("random", *game.players):
+        has = ", ".join(["random", *game.players])
+        raise PlayerError(f"mcts: rollout={shortened(rollout)}: {game.name} has {has}")
     settings = Settings(
         simulations=whole("sims", sims, least=1),
         explore=real("explore", explore),
         root=root,  # type: ignore[arg-type]
         seconds=limit(seconds),
+        rollout=rollout,
     )
     return TreeSearch(game, settings, evaluator, name, device=device)  # type: ignore[arg-type]
