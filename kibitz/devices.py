@@ -113,6 +113,8 @@ class Gpu:
         self.stream = self.cuda.external_stream(stream) if stream else 0
 
     def run(self, function: Function, size: int, *arrays: Array) -> None:
+        if size == 0:  # CUDA refuses to launch nothing
+            return
         _prepare_rules_for_cuda()
         threads = PACKED if self.stream else WARP if size <= FEW else BLOCK
         blocks = (size + threads - 1) // threads

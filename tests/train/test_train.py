@@ -32,6 +32,7 @@ from kibitz.train.league import League
 from kibitz.train.replay import Decisions, Positions, Replay, Results, Shard
 from kibitz.train.run import Run
 from kibitz.train.tree_search.learner import Learner, Learning
+from kibitz.train.tree_search.scripted import ScriptedGames
 from kibitz.train.tree_search.selfplay import SelfPlay
 from kibitz.train.weights import update_average
 
@@ -39,6 +40,7 @@ TINY = replace(
     recipe("beasty_bar", "demo"),
     config={"margin_head": True, "width": 16, "embedding": 8, "attention_heads": 2},
     search=Settings(simulations=6, root="gumbel", considered=4),
+    scripted=ScriptedGames(iterations=1),
     warm_search=Settings(simulations=10),
     warm_start=2,
     learning=Learning(batch=32, warm_up=2, steps=20, average_decay=0.9),
