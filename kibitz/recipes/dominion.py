@@ -17,14 +17,15 @@ from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 from ..train.tree_search.scripted import ScriptedGames
 
-BASELINES = ("random", "bm0", "bmu", "smithy1")
+BASELINES = ("random", "bm0", "bmu", "bmx")
+TEACHERS = ("bmx", "smithy1", "witch2", "militia1", "bmu")
 
 DEFAULT = SearchTraining(
     game="dominion",
     options={"max_turns": 50},  # strategies need 20; the score as it stands says who was ahead
     net="card_set",
     config={"slots": 17, "margin_head": True},  # a base game fills seventeen
-    scripted=ScriptedGames(iterations=7, rounds=2, players=("smithy1", "bmu", "bm0")),
+    scripted=ScriptedGames(iterations=7, rounds=2, players=TEACHERS),
     search=Settings(simulations=64, root="gumbel", explore=1.5),
     learning=Learning(
         batch=1024,
@@ -74,7 +75,7 @@ SMALL = replace(
         "layers": 2,
         "dropout": 0.0,
     },
-    scripted=ScriptedGames(iterations=12, rounds=4, players=("smithy1", "bmu", "bm0")),
+    scripted=ScriptedGames(iterations=14, rounds=4, players=TEACHERS),
     search=Settings(simulations=16, root="gumbel", considered=8),
     learning=Learning(
         batch=256,
@@ -85,11 +86,11 @@ SMALL = replace(
         search_share=0.5,
         margin_scale=30.0,
     ),
-    games=64,
+    games=128,
     steps=100,
     replay_size=100_000,
     iterations=30,
-    gate_every=12,
+    gate_every=14,
     gate_games=100,
 )
 

@@ -71,7 +71,11 @@ def test_winners_teach_moves_and_everybody_teaches_values(played):
     rows = learnable(played[0])
     won = rows.scores[:, 0] >= rows.scores.max(1)
     assert won.any() and not won.all()
-    assert (rows.policy.sum(1) == won).all() and (rows.policy.max(1) == won).all()
+    legal, taught = rows.actions >= 0, won[:, None]
+    even = 0.1 / legal.sum(1, keepdims=True)
+    chosen = rows.policy > 0.5
+    assert (chosen.sum(1) == won).all() and not rows.policy[~won].any()
+    assert rows.policy == pytest.approx(np.where(taught & legal, 0.9 * chosen + even, 0))
     assert (rows.value == rows.scores[:, 0]).all()
 
 

@@ -89,7 +89,7 @@ def test_a_run_stopped_by_the_clock_ends_with_the_same_weights(
     for session in range(100):
         run = Run(TINY, tmp_path / "run", seed=killing.SEED, resume=session > 0)
         with monkeypatch.context() as patched:
-            patched.setattr("time.monotonic", Moments(60 + 25 * session))
+            patched.setattr("time.monotonic", Moments(40 + 15 * session))
             run.train(seconds=60)
         run.close()
         if run.standing.iteration == TINY.iterations:

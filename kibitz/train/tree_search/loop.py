@@ -107,11 +107,12 @@ class SearchMethod:
         self.learn(stage)
         learnt = time.monotonic()
         settings = recipe.warm_search if iteration <= recipe.warm_start else recipe.search
-        searched = (self.selfplay.clock - clock) * self.selfplay.size
+        searched = (self.selfplay.clock - clock) * self.selfplay.size * settings.simulations
+        searching = {"simulations_per_s": searched / (played - began)} if searched else {}
         return {
             "positions": len(self.replay),
             "games_per_s": (tables.ended - ended) / (played - began),
-            "simulations_per_s": searched * settings.simulations / (played - began),
+            **searching,
             "steps_per_s": (recipe.steps - done) / (learnt - played),
             **{f"loss_{n}": total / recipe.steps for n, total in self.progress.losses.items()},
         }

@@ -42,11 +42,14 @@ class ScriptedGames:
     """Share of seats that draw a second player, and then one of the two for each decision."""
     random_share: float = 0.05
     """Share of decisions at which something random is played instead."""
+    spread: float = 0.1
+    """Share of the policy to learn for all actions alike: a search must still try what no player
+    ever does."""
 
     def __post_init__(self) -> None:
         whole_number("scripted iterations", self.iterations, 0)
         whole_number("rounds of scripted games", self.rounds, 1)
-        for name in ("mixed_share", "random_share"):
+        for name in ("mixed_share", "random_share", "spread"):
             if not 0 <= getattr(self, name) <= 1:
                 raise GameError(f"{name}={getattr(self, name)}: it is a share, from 0 to 1")
 
@@ -85,7 +88,7 @@ class ScriptedPlay(NotedTables):
         self._end(np.arange(self.size))
         shard = self.taken()
         assert shard is not None, f"{self.game.name} was over before anybody decided anything"
-        return judged(shard)
+        return judged(shard, self.settings.spread)
 
     def _roll_on(self) -> None:
         self.device.run(roll_on_all, self.size, self.tables, self.notes, self.clock)
@@ -139,7 +142,7 @@ def by_kind(game: Game, names: Sequence[str]) -> list[list[str]]:
     return list(kinds.values())
 
 
-def judged(shard: Shard) -> Shard:
+def judged(shard: Shard, spread: float) -> Shard:
     """The same decisions as something to learn from, now that all results are known.
 
     Moves are learnt from the winners. The policy of others has no probability at all, so nothing
@@ -148,6 +151,9 @@ def judged(shard: Shard) -> Shard:
     rows, results = shard.decisions, shard.results
     by_game = results.scores[np.searchsorted(results.games, rows.games)]
     scores = np.take_along_axis(by_game, rows.seats.astype(np.int64)[:, None], 1)[:, 0]
+    legal = rows.actions >= 0
+    even = legal / legal.sum(1, keepdims=True, dtype=np.float32)
+    rows.policy[:] = (1.0 - spread) * rows.policy + spread * even
     rows.policy[scores < by_game.max(1)] = 0.0
     rows.value[:] = scores
     return shard
