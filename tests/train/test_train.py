@@ -128,7 +128,7 @@ def test_time_that_is_up_inside_an_iteration_is_noticed_there(
 
 def test_the_newest_weights_play_at_once(tmp_path, one_thread):
     """Each iteration begins with the average that the one before has left, gate or no gate."""
-    training = replace(TINY, warm_start=0, iterations=3, gate_every=9, gate_games=2)
+    training = replace(TINY, scripted=ScriptedGames(), warm_start=0, iterations=3, gate_every=9)
     run = Run(training, tmp_path / "run", seed=3)
     playing, averages = [], [weight_of(run.method.average)]
     learn = run.method.learn

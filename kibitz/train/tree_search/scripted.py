@@ -80,7 +80,7 @@ class ScriptedPlay(NotedTables):
         self._begin(np.arange(self.size))
         self.clock = 0
         self._roll_on()
-        while (status := self._decided()).min() != ENDED or status.max() != ENDED:
+        while ((status := self._decided()) != ENDED).any():
             self.clock += 1
             if (status == FULL).any():
                 self._fetch()
