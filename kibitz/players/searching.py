@@ -15,7 +15,7 @@ from ..options import shortened
 from ..search.mcts import Evaluator, Found, Search, Settings
 from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
-from .texts import limit, real, register, whole
+from .texts import REGISTRY, check_options, limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
 LEAVES = 8  # of a tree that are evaluated together at a table alone, see docs/why.md
@@ -173,12 +173,14 @@ def mcts(
     evaluator: str = "rollout",
     seconds: str = "",
     device: str = "cpu",
-    rollout: str = "random",
+    **own: str,
 ) -> Player:
     """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only.
 
-    `rollout=NAME`: a compiled player of the game plays the rollouts, instead of random play.
+    own: `rollout=NAME`, a compiled player of the game who plays the rollouts; else `random` does.
     """
+    check_options("mcts", own, [*REGISTRY["mcts"].defaults, "rollout"])
+    rollout = own.get("rollout", "random").lower()
     if root not in ("puct", "gumbel") or evaluator not in ("rollout", "uniform"):
         raise PlayerError("mcts: root is puct or gumbel, evaluator is rollout or uniform")
     if rollout != "random" and evaluator == "uniform":
