@@ -271,6 +271,15 @@ def illegal_choice(game: Game, s: State, who: str, action: object) -> IllegalAct
     )
 
 
+def compiled_player(game: Game, player: str) -> HostArray:
+    """The token of a compiled player, as kernels take it; GameError if there is no such player."""
+    has = ["random", *game.players]
+    if not isinstance(player, str) or player not in has:
+        named = ", ".join(has)
+        raise GameError(f"{game.name} has no compiled player {shown(player)}; there are: {named}")
+    return np.array([token(game, player)])
+
+
 class Batch:
     """`size` games of one kind, side by side.
 
@@ -448,11 +457,7 @@ class Batch:
             raise illegal_choice(self.game, s, who, int(chosen[i]))
 
     def _token(self, player: str) -> Array:
-        has = ["random", *self.game.players]
-        if not isinstance(player, str) or player not in has:
-            name, named = self.game.name, ", ".join(has)
-            raise GameError(f"{name} has no compiled player {shown(player)}; there are: {named}")
-        return self.device.put(np.array([token(self.game, player)]))
+        return self.device.put(compiled_player(self.game, player))
 
     def wander(self, plies: int) -> None:
         """Random play: `plies` decisions a game, chance and new games in between."""

@@ -129,7 +129,7 @@ def _games_of(method: SearchMethod) -> Games:
     )
     while selfplay.ended < GAMES_BEFORE * selfplay.size:
         selfplay.move(search)
-    stored = seconds(method.store)
+    stored = seconds(lambda: method.store(selfplay.taken()))
     decisions = sum(listed.rows for listed in method.replay.listed)
     searched = selfplay.clock * selfplay.size
     return Games(*(amount / selfplay.ended for amount in (decisions, searched, stored)))

@@ -1,4 +1,4 @@
-"""The command that shows what a player thinks."""
+"""Commands that show what a player thinks of a position, and what it does in its games."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from .app import (
+    DrawnSeed,
     GameName,
     Json,
     OptionTexts,
@@ -28,11 +29,13 @@ from .app import (
 )
 
 if TYPE_CHECKING:
+    from ..arena.study import Study
     from ..arena.table import Table
     from ..game import Game
     from ..players import Candidate, Thought
 
 SHOWN = 12  # candidates
+DEEDS_SHOWN = 30
 
 
 @dataclass(frozen=True)
@@ -195,3 +198,42 @@ def perft(
             f"{found.nodes:,} sequences of {depth} moves, {found.nodes_per_s:,.0f} per second",
             highlight=False,
         )
+
+
+@app.command(epilog="Example: kibitz study dominion bmx -o kingdom=first_game --only buy")
+def study(
+    name: GameName,
+    player: Annotated[str, typer.Argument(help="Who plays with itself; see kibitz games GAME.")],
+    games: Annotated[int, typer.Option(min=1, help="How many games.")] = 300,
+    only: Annotated[
+        str, typer.Option(help="Count only actions whose text begins so, such as buy.")
+    ] = "",
+    option: OptionTexts = None,
+    seed: DrawnSeed = None,
+    as_json: Json = False,
+) -> None:
+    """What a player does in games with itself, how early, and how often those win who do it."""
+    from ..arena.study import study as studied
+
+    found = studied(load_game(name, option), player, games=games, only=only, seed=seed)
+    if as_json:
+        print_json(found.as_json())
+        return
+    lengths = f"{found.decisions:.0f} decisions per game ({found.shortest} to {found.longest})"
+    line = f"{found.games} games of {found.player} with itself, seed {found.seed}: {lengths}, "
+    out.print(f"{line}{found.turns:.1f} turns per seat", highlight=False, markup=False)
+    out.print(_deeds(found))
+
+
+def _deeds(found: Study) -> Grid:
+    table = Grid()
+    table.add_column("action")
+    for heading in ("seats", "times", "first at turn", "wins with", "wins without"):
+        table.add_column(heading, justify="right")
+    for deed in found.deeds[:DEEDS_SHOWN]:
+        figures = f"{deed.share:.1%}", f"{deed.times:.1f}", f"{deed.first_turn:.1f}"
+        wins = f"{deed.wins_with:.1%}", or_none(deed.wins_without, ".1%")
+        table.add_row(escape(deed.text), *figures, *wins)
+    if len(found.deeds) > DEEDS_SHOWN:
+        table.caption = f"and {len(found.deeds) - DEEDS_SHOWN} more"
+    return table

@@ -11,9 +11,11 @@ import numpy as np
 
 from ..chance import Streams
 from ..game import Game
+from ..options import shortened
 from ..search.mcts import Evaluator, Found, Search, Settings
+from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
-from .texts import limit, real, register, whole
+from .texts import REGISTRY, check_options, limit, real, register, whole
 from .thought import Candidate, Inquiry, Thought
 
 LEAVES = 8  # of a tree that are evaluated together at a table alone, see docs/why.md
@@ -51,14 +53,19 @@ class TreeSearch:
 
     @property
     def identity(self) -> str:
+        settings = asdict(self.settings)
+        who, prior_share = settings.pop("rollout"), settings.pop("prior_share")
         if isinstance(self.evaluator, str):
             evaluator: str = self.evaluator  # answers to the bit the same on every device
+            if evaluator == "rollout" and who != "random":
+                evaluator = (
+                    f"rollout by {Scripted(who, self.game).identity} prior_share={prior_share}"
+                )
         elif self.weights:
             evaluator = f"net {self.weights}" + (f" leaves={self.leaves}" if self.leaves else "")
         else:
             return ""
-        settings = json.dumps(asdict(self.settings), sort_keys=True)
-        return f"tree search {settings} {evaluator}"
+        return f"tree search {json.dumps(settings, sort_keys=True)} {evaluator}"
 
     def choose(self, sight: Sight) -> Actions:
         states, (legal, counts) = sight.imagine(), sight.legal
@@ -168,14 +175,26 @@ def mcts(
     evaluator: str = "rollout",
     seconds: str = "",
     device: str = "cpu",
+    **own: str,
 ) -> Player:
-    """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only."""
+    """`mcts:sims=200`: tree search with rollouts; `evaluator=uniform` looks at the ends only.
+
+    own: `rollout=NAME`, a compiled player of the game who plays the rollouts; else `random` does.
+    """
+    check_options("mcts", own, [*REGISTRY["mcts"].defaults, "rollout"])
+    rollout = own.get("rollout", "random").lower()
     if root not in ("puct", "gumbel") or evaluator not in ("rollout", "uniform"):
         raise PlayerError("mcts: root is puct or gumbel, evaluator is rollout or uniform")
+    if rollout != "random" and evaluator == "uniform":
+        raise PlayerError(f"mcts: evaluator=uniform has no rollouts for {rollout} to play")
+    if rollout not in ("random", *game.players):
+        has = ", ".join(["random", *game.players])
+        raise PlayerError(f"mcts: rollout={shortened(rollout)}: {game.name} has {has}")
     settings = Settings(
         simulations=whole("sims", sims, least=1),
         explore=real("explore", explore),
         root=root,  # type: ignore[arg-type]
         seconds=limit(seconds),
+        rollout=rollout,
     )
     return TreeSearch(game, settings, evaluator, name, device=device)  # type: ignore[arg-type]

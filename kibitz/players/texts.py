@@ -102,7 +102,7 @@ def player(text: str, game: Game) -> Player:
 def seated(kind: str, game: Game, options: dict[str, str], name: str = "") -> Player:
     """A player of this kind under `name`, or under a name that says its options."""
     entry = REGISTRY[kind]
-    if not entry.takes_more:
+    if not entry.takes_more or {"game", "name"} & options.keys():  # these are not for texts
         check_options(kind, options, [*entry.defaults])
     return entry.factory(game, name or entry.name(kind, options), **options)
 

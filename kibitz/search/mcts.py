@@ -20,7 +20,7 @@ from typing import Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..batch import check_states, turns_all
+from ..batch import NO_ACTION, check_states, compiled_player, illegal_choice, turns_all
 from ..chance import STREAM
 from ..devices import Array, Gpu, as_words, check_memory, device_named
 from ..game import Game, GameError
@@ -43,7 +43,16 @@ from .tree import (
     uniforms_all,
     write_priors_all,
 )
-from .walk import ROLLOUT, UNIFORM, Tables, empty_tables, plant_all, select_all, think_all
+from .walk import (
+    ROLLOUT,
+    UNIFORM,
+    Tables,
+    empty_tables,
+    plant_all,
+    select_all,
+    think_all,
+    think_by_player_all,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -94,6 +103,10 @@ class Settings:
     """Stop after this time, whatever the number of simulations (which then is the most)."""
     edges_per_simulation: int = 8
     """Room in a tree for new edges. A full tree goes on without growing."""
+    rollout: str = "random"
+    """Who plays rollouts to their end, at all seats: `random`, or a compiled player of the game."""
+    prior_share: float = 0.5
+    """The share of a node's priors for what a compiled player of rollouts would do there."""
 
     def __post_init__(self) -> None:
         if isinstance(self.simulations, int) and self.simulations < 1:
@@ -112,6 +125,9 @@ class Settings:
             _check_real(name, getattr(self, name))
             if getattr(self, name) == 0:
                 raise GameError(f"{name}=0: {name} is above 0")
+        _check_real("prior_share", self.prior_share)
+        if self.prior_share > 1:
+            raise GameError(f"prior_share={self.prior_share}: prior_share is a share, 1 at most")
         if self.seconds is not None:
             _check_real("seconds", self.seconds)
 
@@ -186,6 +202,7 @@ class Search:
         self.selection = self._selection()
         self.evaluator = evaluator
         self.grown = False  # whether the trees hold something to be used again
+        self._player = self.device.put(compiled_player(game, settings.rollout))
         self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
 
     def _selection(self) -> Selection:
@@ -336,13 +353,30 @@ class Search:
         self.device.synchronize()
 
     def _think(self, count: int, deadline: float | None) -> None:
-        evaluator = ROLLOUT if self.evaluator == "rollout" else UNIFORM
-        arrays = self.forest, self.tables, self.selection
         pace = count if deadline is None else 16
         for done in range(0, count, max(pace, 1)):
             if deadline is not None and time.monotonic() > deadline:
                 break
+            if self.evaluator == "rollout" and self.settings.rollout != "random":
+                self._think_by_player(min(pace, count - done))
+                continue
+            evaluator = ROLLOUT if self.evaluator == "rollout" else UNIFORM
+            arrays = self.forest, self.tables, self.selection
             self.device.run(think_all, self.size, *arrays, evaluator, min(pace, count - done))
+
+    def _think_by_player(self, count: int) -> None:
+        arrays = self.forest, self.tables, self.selection, self._player
+        prior_share, illegal = float(self.settings.prior_share), self._illegal
+        self.device.run(think_by_player_all, self.size, *arrays, prior_share, illegal, count)
+        chosen = self.device.get(self._illegal)
+        if (wrong := np.flatnonzero(chosen != NO_ACTION)).size:
+            s = self.device.get(self.tables.scratch)[wrong[0]]
+            who = self.settings.rollout
+            raise illegal_choice(self.game, s, f"{who} in a rollout", chosen[wrong[0]])
+
+    @functools.cached_property
+    def _illegal(self) -> Array:
+        return self.device.empty(self.size, np.int64)
 
     # the root
 

@@ -11,13 +11,27 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..chance import STREAM
+from ..batch import NO_ACTION, listed
+from ..chance import STREAM, below, philox
 from ..compiled import kernel, rule
 from ..devices import Array, Device, as_words
-from ..game import CHANCE, OVER, Game, actions, margin, play, roll, score, start, turn
+from ..game import (
+    CHANCE,
+    OVER,
+    Game,
+    actions,
+    choose,
+    margin,
+    play,
+    redeal,
+    roll,
+    score,
+    start,
+    turn,
+)
 from .tree import uniform
 
-DECIDES, ENDED, FULL = 0, 1, 2  # a table waits for a search, for a new game, or for room
+DECIDES, ENDED, FULL = 0, 1, 2  # a table waits for a decision, for a new game, or for room
 NO_OUTCOME = -1
 
 NOTE = np.dtype(
@@ -61,6 +75,15 @@ class Notes(NamedTuple):
     policy: Array  # float32 [tables, room, max_legal]
 
 
+class Scripts(NamedTuple):
+    """Who of several compiled players sits where, and what they decide on."""
+
+    seated: Array  # two numbers of players, who decide by turns. int64 [tables, seats, 2]
+    copies: Array  # states, re-dealt: players never see the truth [tables]
+    copied: Array  # the same memory as 64-bit words [tables, words]
+    illegal: Array  # an action that the rules do not allow, or NO_ACTION. int64 [tables]
+
+
 class Rows(NamedTuple):
     """Notes of all tables in one list."""
 
@@ -87,6 +110,16 @@ def empty_notes(device: Device, game: Game, size: int, room: int) -> Notes:
         words=device.scratch((size, room, game.state.itemsize // 8), np.uint64),
         actions=device.scratch(lists, np.int16),
         policy=device.scratch(lists, np.float32),
+    )
+
+
+def empty_scripts(device: Device, game: Game, size: int) -> Scripts:
+    copies = device.empty(size, game.state)
+    return Scripts(
+        seated=device.empty((size, game.seats, 2), np.int64),
+        copies=copies,
+        copied=as_words(copies),
+        illegal=device.put(np.full(size, NO_ACTION)),
     )
 
 
@@ -140,6 +173,35 @@ def roll_on(tables, notes, i, clock):
         play(s, legal[0])
 
 
+@rule
+def drawn_player(tables, scripts, i, seat):
+    """Who decides now: one of the seat's two players, by a bit that its game and move give."""
+    bit = philox(tables.trees[i].key, np.uint64(tables.moves[i]) << np.uint64(32)) & np.uint64(1)
+    return scripts.seated[i, seat, np.int64(bit)]
+
+
+@rule
+def decide_by_script(tables, notes, scripts, i, seat, player, random_share, clock):
+    """Note what a compiled player chooses, and play that or, at times, anything."""
+    s, rng, k = tables.states[i], tables.trees[i], notes.used[i]
+    for word in range(tables.words.shape[1]):
+        scripts.copied[i, word] = tables.words[i, word]
+    redeal(scripts.copies[i], seat, rng)
+    action = np.int64(choose(player, scripts.copies[i], seat, rng))
+    legal = notes.actions[i, k]
+    count = actions(s, legal)
+    if not listed(action, legal, count):
+        scripts.illegal[i] = action
+        return
+    for j in range(count):
+        notes.policy[i, k, j] = 1.0 if legal[j] == action else 0.0
+    if uniform(rng) < random_share:
+        action = np.int64(legal[below(rng, count)])
+    note(tables, notes, i, count, seat, action, 0.0, clock)
+    play(s, action)
+    tables.status[i] = roll_on(tables, notes, i, clock)
+
+
 # Kernels ---------------------------------------------------------------------------------------
 
 
@@ -179,6 +241,23 @@ def decide_all(first, end, step, tables, notes, found, opening, clock):
             action = np.int64(drawn(found.acts[i], found.policy[i], count, tables.trees[i]))
         note(tables, notes, i, count, turn(s), action, found.value[i], clock)
         play(s, action)
+
+
+@kernel
+def follow_scripts_all(
+    first, end, step, tables, notes, scripts, players, number, random_share, clock
+):
+    """Compiled players decide wherever it is their turn, until tables end or have no room.
+
+    players: tokens of one kind, whose numbers in `scripts.seated` begin with `number`.
+    """
+    for i in range(first, end, step):
+        while tables.status[i] == DECIDES and scripts.illegal[i] == NO_ACTION:
+            seat = turn(tables.states[i])
+            k = drawn_player(tables, scripts, i, seat) - number
+            if k < 0 or k >= players.shape[0]:
+                break
+            decide_by_script(tables, notes, scripts, i, seat, players[k], random_share, clock)
 
 
 @kernel

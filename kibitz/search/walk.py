@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ..batch import NO_ACTION, listed
 from ..chance import below
 from ..compiled import kernel, rule
 from ..devices import Array, Device, as_words
@@ -21,6 +22,7 @@ from ..game import (
     OVER,
     Game,
     actions,
+    choose,
     known,
     label,
     observe,
@@ -129,6 +131,49 @@ def roll_out(t, rng, s):
     score(s, t.value)
 
 
+@rule
+def play_out(t, rng, s, player):
+    """Play by one compiled player at all seats, to the end of the game.
+
+    The position was re-dealt when the simulation began, so it is the search's own and there is
+    nothing to hide from the player. Returns NO_ACTION, or an illegal action that it chose.
+    """
+    who = turn(s)
+    while who != OVER:
+        if who == CHANCE:
+            roll(s, rng)
+        else:
+            action = choose(player, s, who, rng)
+            if not listed(action, t.acts, actions(s, t.acts)):
+                return action
+            play(s, action)
+        who = turn(s)
+    score(s, t.value)
+    return NO_ACTION
+
+
+@rule
+def prefer(t, rng, s, player, prior_share, node, edges):
+    """Priors of a new node: `prior_share` for the player's choice, the rest for all alike."""
+    action = choose(player, s, t.leaf_seat, rng)
+    for j in range(t.legal):
+        chosen = 1.0 if t.acts[j] == action else 0.0
+        # A product by 0 or 1 is exact, so that a GPU may fuse it with the sum.
+        edges[node.edge + j].prior = prior_share * chosen + (1.0 - prior_share) / t.legal
+
+
+@rule
+def walk_down(b, forest, tables, selection):
+    """Walk from the root of a tree to the end of the game, or to a leaf that waits."""
+    t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
+    nodes, edges = forest.nodes[b], forest.edges[b]
+    begin(t, rng, s, tables.words[b], tables.roots[b])
+    j = take_by_halving(t, nodes, edges, selection.noise[b], selection)
+    if j != NO_EDGE:
+        play(s, t.root_acts[j])
+    descend(t, rng, s, nodes, edges, selection.explore)
+
+
 # Kernels ---------------------------------------------------------------------------------------
 
 
@@ -153,21 +198,39 @@ def plant_all(first, end, step, forest, tables, positions):
 def think_all(first, end, step, forest, tables, selection, evaluator, simulations):
     """Whole simulations with an evaluator that needs no network: rollouts, or nothing at all."""
     for b in range(first, end, step):
-        t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
-        nodes, edges, noise = forest.nodes[b], forest.edges[b], selection.noise[b]
-        words, root = tables.words[b], tables.roots[b]
+        t = forest.trees[b]
         for _ in range(simulations):
-            begin(t, rng, s, words, root)
-            j = take_by_halving(t, nodes, edges, noise, selection)
-            if j != NO_EDGE:
-                play(s, t.root_acts[j])
-            descend(t, rng, s, nodes, edges, selection.explore)
+            walk_down(b, forest, tables, selection)
             if t.pending == WAITS:
                 if evaluator == ROLLOUT:
-                    roll_out(t, rng, s)
+                    roll_out(t, forest.rngs[b], tables.scratch[b])
                 else:
                     for seat in range(t.value.shape[0]):
                         t.value[seat] = 0.0
+            back_up(t, forest.edges[b])
+
+
+@kernel
+def think_by_player_all(
+    first, end, step, forest, tables, selection, players, prior_share, illegal, simulations
+):
+    """Whole simulations whose rollouts a compiled player plays.
+
+    A kernel of its own: the search with random rollouts is compiled once, whoever else plays.
+    players: the token of one. A tree for which it chose an illegal action stops there; `illegal`
+    has that action, and NO_ACTION everywhere else.
+    """
+    for b in range(first, end, step):
+        t, rng, s, edges = forest.trees[b], forest.rngs[b], tables.scratch[b], forest.edges[b]
+        illegal[b] = NO_ACTION
+        for _ in range(simulations):
+            walk_down(b, forest, tables, selection)
+            if t.pending == WAITS:
+                if t.leaf != NO_EDGE:
+                    prefer(t, rng, s, players[0], prior_share, forest.nodes[b, t.leaf], edges)
+                illegal[b] = play_out(t, rng, s, players[0])
+                if illegal[b] != NO_ACTION:
+                    break
             back_up(t, edges)
 
 
@@ -175,12 +238,7 @@ def think_all(first, end, step, forest, tables, selection, evaluator, simulation
 def select_all(first, end, step, forest, tables, selection, views):
     """First half of a simulation with a network: the leaf's view."""
     for b in range(first, end, step):
-        t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
-        nodes, edges = forest.nodes[b], forest.edges[b]
-        begin(t, rng, s, tables.words[b], tables.roots[b])
-        j = take_by_halving(t, nodes, edges, selection.noise[b], selection)
-        if j != NO_EDGE:
-            play(s, t.root_acts[j])
-        descend(t, rng, s, nodes, edges, selection.explore)
+        walk_down(b, forest, tables, selection)
+        t = forest.trees[b]
         if t.pending == WAITS:
-            observe(s, t.leaf_seat, views[b])
+            observe(tables.scratch[b], t.leaf_seat, views[b])

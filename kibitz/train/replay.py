@@ -65,7 +65,7 @@ class Decisions(Rows):
     states: NDArray[np.void]  # [rows]
     seats: NDArray[np.int8]  # the seat to move. [rows]
     actions: NDArray[np.int16]  # legal actions, padded with -1. [rows, max_legal]
-    policy: Floats  # of the search. [rows, max_legal]
+    policy: Floats  # of the search; zeros where no move is to be learnt. [rows, max_legal]
     value: Floats  # of the search, for that seat; zero where one action was legal. [rows]
     games: NDArray[np.int64]  # the number of the game. [rows]
     moves: NDArray[np.int32]  # how many decisions of the game came before. [rows]
@@ -165,7 +165,7 @@ def check_numbers(game: Game, shard: Shard, path: Path) -> None:
     rows, results = shard.decisions, shard.results
     legal = rows.actions >= 0
     numbers = (rows.policy, rows.value, results.scores, results.margins)
-    policy = np.where(legal, rows.policy, 0.0)
+    total = np.where(legal, rows.policy, 0.0).sum(axis=1)
     problems = {
         "seats that the game does not have": _outside(rows.seats, 0, game.seats),
         "actions that the game does not have": _outside(rows.actions, -1, game.num_actions),
@@ -175,7 +175,7 @@ def check_numbers(game: Game, shard: Shard, path: Path) -> None:
         .all(),
         "numbers that are not finite": not all(np.isfinite(column).all() for column in numbers),
         "policies that do not sum to 1": not (
-            np.abs(policy.sum(axis=1) - 1.0) < ROUNDING  # false for NaN, too
+            (np.abs(total - 1.0) < ROUNDING) | (total == 0.0)  # false for NaN, too
         ).all(),
         "negative policies": (rows.policy < 0).any(),
         "policies of actions that are not legal": (rows.policy[~legal] != 0).any(),

@@ -75,6 +75,7 @@ def complaint(capsys, monkeypatch, *words: str) -> str:
     ("words", "sentence"),
     [
         ("dominion -o players=3", "is for 2 seats, but dominion with these options has 3"),
+        ("dominion --recipe small -o players=4", "is for 2 seats, but dominion with these"),
         ("liars_dice --recipe fast", "has no recipe 'fast'"),
         ("liars_dice --minutes nan", "--minutes is 0 or more, not nan"),
         ("liars_dice --minutes inf", "--minutes is 0 or more, not inf"),

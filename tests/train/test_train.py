@@ -32,6 +32,7 @@ from kibitz.train.league import League
 from kibitz.train.replay import Decisions, Positions, Replay, Results, Shard
 from kibitz.train.run import Run
 from kibitz.train.tree_search.learner import Learner, Learning
+from kibitz.train.tree_search.scripted import ScriptedGames
 from kibitz.train.tree_search.selfplay import SelfPlay
 from kibitz.train.weights import update_average
 
@@ -39,6 +40,7 @@ TINY = replace(
     recipe("beasty_bar", "demo"),
     config={"margin_head": True, "width": 16, "embedding": 8, "attention_heads": 2},
     search=Settings(simulations=6, root="gumbel", considered=4),
+    scripted=ScriptedGames(iterations=1),
     warm_search=Settings(simulations=10),
     warm_start=2,
     learning=Learning(batch=32, warm_up=2, steps=20, average_decay=0.9),
@@ -87,7 +89,7 @@ def test_a_run_stopped_by_the_clock_ends_with_the_same_weights(
     for session in range(100):
         run = Run(TINY, tmp_path / "run", seed=killing.SEED, resume=session > 0)
         with monkeypatch.context() as patched:
-            patched.setattr("time.monotonic", Moments(60 + 25 * session))
+            patched.setattr("time.monotonic", Moments(40 + 15 * session))
             run.train(seconds=60)
         run.close()
         if run.standing.iteration == TINY.iterations:
@@ -114,7 +116,8 @@ class Moments:
 def test_time_that_is_up_inside_an_iteration_is_noticed_there(
     tmp_path, monkeypatch, looks, one_thread
 ):
-    run = Run(TINY, tmp_path / "run", seed=3)
+    searched = replace(TINY, scripted=ScriptedGames())  # scripted games hardly look at the clock
+    run = Run(searched, tmp_path / "run", seed=3)
     monkeypatch.setattr("time.monotonic", Moments(looks))
     run.train(seconds=60)
     run.close()
@@ -125,7 +128,7 @@ def test_time_that_is_up_inside_an_iteration_is_noticed_there(
 
 def test_the_newest_weights_play_at_once(tmp_path, one_thread):
     """Each iteration begins with the average that the one before has left, gate or no gate."""
-    training = replace(TINY, warm_start=0, iterations=3, gate_every=9, gate_games=2)
+    training = replace(TINY, scripted=ScriptedGames(), warm_start=0, iterations=3, gate_every=9)
     run = Run(training, tmp_path / "run", seed=3)
     playing, averages = [], [weight_of(run.method.average)]
     learn = run.method.learn

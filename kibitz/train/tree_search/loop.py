@@ -19,9 +19,10 @@ from ...nets.net import MarginNet
 from ...search.mcts import Search, Settings
 from ..folder import Arrays, RunFolder
 from ..method import Stage, TimeIsUp, Training
-from ..replay import Replay
+from ..replay import Replay, Shard
 from ..seeds import derived
 from .learner import Learner, Learning
+from .scripted import ScriptedGames, ScriptedPlay
 from .selfplay import SelfPlay
 
 
@@ -39,8 +40,10 @@ class SearchTraining(Training):
     """Steps of learning per iteration."""
     replay_size: int = 200_000
     """Positions in the replay."""
+    scripted: ScriptedGames = field(default_factory=ScriptedGames)
+    """Games between compiled players of the game, from which the very first iterations learn."""
     warm_start: int = 0
-    """First iterations that learn from search with rollouts, which needs no network."""
+    """First iterations, scripted ones included, that need no network: they search by rollouts."""
     warm_search: Settings = field(default_factory=Settings)
     """The search of those iterations."""
 
@@ -87,41 +90,68 @@ class SearchMethod:
         self.replay = Replay(recipe.replay_size)
         self.progress = Progress()
         self.selfplay = SelfPlay(game, recipe.games, device, seed)
+        self.scripts: ScriptedPlay | None = None
+        if recipe.scripted.iterations:
+            self.scripts = ScriptedPlay(game, recipe.games, device, seed, recipe.scripted)
         self._first_shard = 1
         self._search: Search | None = None
         self._evaluator: NetEvaluator | None = None  # None while rollouts are enough
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
-        recipe, selfplay = self.recipe, self.selfplay
+        recipe, tables = self.recipe, self._tables(iteration)
         if self.progress.iteration != iteration:
-            self.progress = Progress(iteration, selfplay.ended + recipe.games)
-        began, clock, ended = time.monotonic(), selfplay.clock, selfplay.ended
+            self.progress = Progress(iteration, tables.ended + self._games(iteration))
+        began, clock, ended = time.monotonic(), self.selfplay.clock, tables.ended
         self._play(iteration, self.progress.goal, stage)
         played, done = time.monotonic(), self.progress.steps
         self.learn(stage)
         learnt = time.monotonic()
         settings = recipe.warm_search if iteration <= recipe.warm_start else recipe.search
-        searched = (selfplay.clock - clock) * selfplay.size
+        searched = (self.selfplay.clock - clock) * self.selfplay.size * settings.simulations
+        searching = {"simulations_per_s": searched / (played - began)} if searched else {}
         return {
             "positions": len(self.replay),
-            "games_per_s": (selfplay.ended - ended) / (played - began),
-            "simulations_per_s": searched * settings.simulations / (played - began),
+            "games_per_s": (tables.ended - ended) / (played - began),
+            **searching,
             "steps_per_s": (recipe.steps - done) / (learnt - played),
             **{f"loss_{n}": total / recipe.steps for n, total in self.progress.losses.items()},
         }
 
+    def _tables(self, iteration: int) -> SelfPlay | ScriptedPlay:
+        """Where the games of an iteration are played."""
+        if self.scripts is not None and iteration <= self.recipe.scripted.iterations:
+            return self.scripts
+        return self.selfplay
+
+    def _games(self, iteration: int) -> int:
+        """Games that end in an iteration."""
+        scripted = self._tables(iteration) is self.scripts
+        return self.recipe.games * (self.recipe.scripted.rounds if scripted else 1)
+
     def _play(self, iteration: int, goal: int, stage: Stage) -> None:
         """Play until so many games of the run have ended; add what was decided to the replay."""
-        search = self.searching(warm=iteration <= self.recipe.warm_start)
-        selfplay, games = self.selfplay, self.recipe.games
+        tables, games = self._tables(iteration), self._games(iteration)
+        if isinstance(tables, ScriptedPlay):
+            self._play_scripts(tables, goal, stage)
+            return
+        search, selfplay = self.searching(warm=iteration <= self.recipe.warm_start), tables
         try:
             while selfplay.ended < goal:
                 stage("self-play, game", games - (goal - selfplay.ended), games)
                 selfplay.move(search, self.deadline)
         except TimeIsUp:
-            self.store()
+            self.store(selfplay.taken())
             raise
-        self.store()
+        self.store(selfplay.taken())
+
+    def _play_scripts(self, scripts: ScriptedPlay, goal: int, stage: Stage) -> None:
+        """The same with compiled players; a round takes seconds, so the clock waits for its end."""
+        games = self.recipe.games * self.recipe.scripted.rounds
+        while scripts.ended < goal:
+            if self.deadline is not None and time.monotonic() > self.deadline:
+                raise TimeIsUp
+            stage("scripted play, game", games - (goal - scripts.ended), games)
+            self.store(scripts.play_round())
 
     def searching(self, *, warm: bool) -> Search:
         """The search of self-play, with the newest weights."""
@@ -139,9 +169,9 @@ class SearchMethod:
             self._evaluator.load(self.average.state_dict())
         return self._search
 
-    def store(self) -> None:
+    def store(self, shard: Shard | None) -> None:
         """Add what was decided to the replay, as a new shard."""
-        shard, listed = self.selfplay.taken(), self.replay.listed
+        listed = self.replay.listed
         if shard is not None:
             path = self.folder.shard(listed[-1].number + 1 if listed else self._first_shard)
             self.replay.add(shard, shard.save(path, self.game))
@@ -150,7 +180,8 @@ class SearchMethod:
         self.replay.clear()
         self._first_shard, shards = first, 0
         while len(self.replay) < min(positions, self.recipe.replay_size):
-            self._play(iteration, self.selfplay.ended + self.recipe.games, stage)
+            goal = self._tables(iteration).ended + self._games(iteration)
+            self._play(iteration, goal, stage)
             shards += 1
         return shards
 
@@ -172,22 +203,29 @@ class SearchMethod:
         """Self-play always uses the newest weights, whatever the gate says."""
 
     def arrays(self) -> Arrays:
-        parts = {"selfplay": self.selfplay.arrays(), "progress": self.progress.arrays()}
+        parts = {
+            "selfplay": self.selfplay.arrays(),
+            "scripts": {} if self.scripts is None else self.scripts.arrays(),
+            "progress": self.progress.arrays(),
+        }
         named = {f"{part}.{n}": a for part, arrays in parts.items() for n, a in arrays.items()}
         return self.learner.arrays() | named
 
     def restore(self, arrays: Arrays, iteration: int) -> None:
-        parts: dict[str, Arrays] = {"selfplay": {}, "progress": {}}
+        parts: dict[str, Arrays] = {"selfplay": {}, "scripts": {}, "progress": {}}
         for name, array in arrays.items():
             part, _, rest = name.partition(".")
             if part in parts:
                 parts[part][rest] = array
         self.selfplay.restore(parts["selfplay"])
+        if self.scripts is not None:
+            self.scripts.restore(parts["scripts"])
         self.progress = progress = Progress.of(parts["progress"])
         under_way = progress.iteration == iteration + 1
         if not (under_way or progress.iteration == iteration):
             raise ValueError(f"this is of iteration {progress.iteration}, not {iteration}")
-        if progress.goal > self.selfplay.ended + self.recipe.games:
+        tables, games = self._tables(progress.iteration), self._games(progress.iteration)
+        if progress.goal > tables.ended + games:
             raise ValueError("an iteration has no more games than the recipe says")
         if not 0 <= progress.steps <= self.recipe.steps:
             raise ValueError("an iteration has no more steps than the recipe says")

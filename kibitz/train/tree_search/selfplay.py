@@ -33,13 +33,14 @@ RECORDS = ("states", "rngs", "trees")  # of the tables: these are saved as 64-bi
 SAVED = (*RECORDS, "numbers", "moves", "outcomes")
 
 
-class SelfPlay:
-    """Tables at which a searching player plays against itself.
+class NotedTables:
+    """Tables that are played at, whose decisions are noted on the device and fetched from there.
 
-    A table whose game has ended begins the next one at once. Games are numbered in the order in
-    which they begin; the chance of a game and of its searches follows from the seed and its number.
-    Between two calls every table rests at a decision between several actions.
+    Games are numbered in the order in which they begin; the chance of a game and of its players
+    follows from the seed and its number.
     """
+
+    first_number = 0
 
     def __init__(self, game: Game, size: int, device: str, seed: int) -> None:
         self.game, self.size, self.seed = game, size, seed
@@ -51,45 +52,6 @@ class SelfPlay:
         self._decisions: list[Decisions] = []
         self._order: list[NDArray[np.int64]] = []  # of play, of these decisions
         self._results: list[Results] = []
-        self._begin(np.arange(size))
-        self._roll_on()
-
-    def move(self, search: Search, deadline: float | None = None) -> None:
-        """Search every table's decision, and play on.
-
-        deadline: on the monotonic clock; TimeIsUp is raised when it has passed, and the tables
-        stand as they stood before.
-        """
-        before = None if deadline is None else np.array(self.device.get(self.tables.trees))
-        search.think(self.tables.states, self.tables.trees, deadline)
-        if deadline is not None and time.monotonic() > deadline:
-            self.tables = self.tables._replace(trees=self.device.put(before))
-            raise TimeIsUp
-        opening = OPENING if search.settings.root == "puct" else 0
-        arrays = self.tables, self.notes, search.roots()
-        self.device.run(decide_all, self.size, *arrays, opening, self.clock)
-        self._roll_on()
-        self.clock += 1
-
-    def _roll_on(self) -> None:
-        """Take every table to a decision between several actions, through the ends of games."""
-        while True:
-            self.device.run(roll_on_all, self.size, self.tables, self.notes, self.clock)
-            status = self.device.get(self.tables.status)
-            if (status == FULL).any():  # first of all: the numbers of games must not depend on it
-                self._fetch()
-            elif (over := np.flatnonzero(status == ENDED)).size:
-                self._end(over)
-                self._begin(over)
-            else:
-                break
-        if self.device.get(self.notes.used).max() >= ROOM - SPARE:
-            self._fetch()
-
-    def _end(self, tables: NDArray[np.integer]) -> None:
-        columns = self.tables.numbers, self.tables.scores, self.tables.margins
-        self._results.append(Results(*(self.device.get(column)[tables] for column in columns)))
-        self.ended += len(tables)
 
     def _begin(self, tables: NDArray[np.integer]) -> None:
         rngs, trees = (
@@ -97,9 +59,15 @@ class SelfPlay:
             for purpose in ("table", "search")
         )
         which = self.device.put(tables.astype(np.int64))
-        arrays = which, self.tables, rngs, trees, self.begun, self.options
+        number = self.first_number + self.begun
+        arrays = which, self.tables, rngs, trees, number, self.options
         self.device.run(begin_all, len(tables), *arrays)
         self.begun += len(tables)
+
+    def _end(self, tables: NDArray[np.integer]) -> None:
+        columns = self.tables.numbers, self.tables.scores, self.tables.margins
+        self._results.append(Results(*(self.device.get(column)[tables] for column in columns)))
+        self.ended += len(tables)
 
     def _fetch(self) -> None:
         """Take the notes from the device."""
@@ -137,6 +105,51 @@ class SelfPlay:
         shard = Shard(decisions, Results.joined([nothing, *self._results]))
         self._decisions, self._order, self._results = [], [], []
         return shard if len(decisions) else None
+
+
+class SelfPlay(NotedTables):
+    """Tables at which a searching player plays against itself.
+
+    A table whose game has ended begins the next one at once. Between two calls every table rests at
+    a decision between several actions.
+    """
+
+    def __init__(self, game: Game, size: int, device: str, seed: int) -> None:
+        super().__init__(game, size, device, seed)
+        self._begin(np.arange(size))
+        self._roll_on()
+
+    def move(self, search: Search, deadline: float | None = None) -> None:
+        """Search every table's decision, and play on.
+
+        deadline: on the monotonic clock; TimeIsUp is raised when it has passed, and the tables
+        stand as they stood before.
+        """
+        before = None if deadline is None else np.array(self.device.get(self.tables.trees))
+        search.think(self.tables.states, self.tables.trees, deadline)
+        if deadline is not None and time.monotonic() > deadline:
+            self.tables = self.tables._replace(trees=self.device.put(before))
+            raise TimeIsUp
+        opening = OPENING if search.settings.root == "puct" else 0
+        arrays = self.tables, self.notes, search.roots()
+        self.device.run(decide_all, self.size, *arrays, opening, self.clock)
+        self._roll_on()
+        self.clock += 1
+
+    def _roll_on(self) -> None:
+        """Take every table to a decision between several actions, through the ends of games."""
+        while True:
+            self.device.run(roll_on_all, self.size, self.tables, self.notes, self.clock)
+            status = self.device.get(self.tables.status)
+            if (status == FULL).any():  # first of all: the numbers of games must not depend on it
+                self._fetch()
+            elif (over := np.flatnonzero(status == ENDED)).size:
+                self._end(over)
+                self._begin(over)
+            else:
+                break
+        if self.device.get(self.notes.used).max() >= ROOM - SPARE:
+            self._fetch()
 
     # checkpoints
 

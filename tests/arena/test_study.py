@@ -1,0 +1,44 @@
+"""What a player does in its games, counted."""
+
+import json
+
+import pytest
+from commands import run
+
+from kibitz.arena.study import study
+from kibitz.game import GameError
+from kibitz.games import load
+
+
+def test_who_bets_and_who_wins_is_counted_by_hand():
+    """A table of Kuhn poker has at most three decisions; a fold is a pass."""
+    found = study(load("kuhn"), "random", games=400, seed=1)
+    assert 2 <= found.shortest < found.longest == 3 and 2 < found.decisions < 3
+    by_text = {deed.text: deed for deed in found.deeds}
+    assert set(by_text) == {"pass", "bet"}
+    bet = by_text["bet"]
+    assert 0.4 < bet.share < 0.65 and bet.times == 1, "nobody bets twice"
+    assert 1 < bet.first_turn < 1.5
+    assert bet.wins_with > 0.5 > bet.wins_without, "folding never wins"
+    wins = bet.share * bet.wins_with + (1 - bet.share) * bet.wins_without
+    assert wins == pytest.approx(0.5)
+
+
+def test_a_study_is_the_same_for_the_same_seed_and_counts_only_what_is_asked_for():
+    game = load("dominion", kingdom="first_game")
+    once, again = (study(game, "smithy1", games=20, only="buy", seed=3) for _ in range(2))
+    assert once == again
+    bought = {deed.text: deed for deed in once.deeds}
+    assert all(text.startswith("buy ") for text in bought)
+    assert bought["buy Smithy"].times == 1 and bought["buy Smithy"].first_turn < 6
+    assert bought["buy Province"].first_turn > bought["buy Silver"].first_turn
+    assert 10 < once.turns < 25
+
+
+def test_the_command_shows_and_writes_it():
+    words = ("study", "kuhn", "random", "--games", "50", "--seed", "1")
+    shown = run(*words)
+    assert "50 games of random with itself, seed 1" in shown and "wins without" in shown
+    assert json.loads(run(*words, "--json"))["deeds"][0]["text"] in ("bet", "pass")
+    with pytest.raises(GameError, match="the games of a study"):
+        study(load("kuhn"), "random", games=0)
