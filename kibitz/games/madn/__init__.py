@@ -32,6 +32,7 @@ from .knowledge import known_cards, known_steps, redeal
 from .laws import FLAWS, card_flaw, step_flaw
 from .moves import score
 from .options import KINDS, PRESETS, MadnOptions
+from .players import CARD_PLAYERS, STEP_PLAYERS
 from .rules import FACES, turn
 from .text import action_text, news, parse, position_json, seen, text
 from .view import (
@@ -80,6 +81,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
             "redeal": redeal,
             "deduces": False,
             "flaw": card_flaw,
+            "players": CARD_PLAYERS,
         }
     return shared | {
         "observe": observe_steps,
@@ -88,6 +90,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
         "redeal": nothing_hidden,
         "deduces": True,
         "flaw": step_flaw,
+        "players": STEP_PLAYERS,
     }
 
 

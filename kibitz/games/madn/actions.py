@@ -36,15 +36,16 @@ class Action(NamedTuple):
 
     def __str__(self) -> str:
         by = " by joker" if self.joker else ""
+        if self.what in ("start", "give"):
+            card = KIND_NAMES[self.value]
+            return f"give {card}" if self.what == "give" else f"pin {self.pin} out by {card}"
         return {
             "pin": f"pin {self.pin}",
             "stock": f"pin {self.pin} by {self.value}",
             "move": f"pin {self.pin} forward {self.value}{by}",
             "back": f"pin {self.pin} back 4{by}",
             "swap": f"pin {self.pin} swap +{self.value}{by}",
-            "start": f"pin {self.pin} out by {KIND_NAMES[self.value]}",
             "seven": f"seven {','.join(map(str, self.parts))}{by}",
-            "give": f"give {KIND_NAMES[self.value]}",
             "pass": "pass",
         }[self.what]
 

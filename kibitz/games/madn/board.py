@@ -73,6 +73,7 @@ def state(options: MadnOptions) -> RecordType:
         ("deck", np.int8, KINDS),
         ("played", np.int8, KINDS),  # openly since the last shuffle
         ("given", np.int8, players),  # the kind given to the partner in this round, or NO_CARD
+        ("last", np.int8),  # the kind played by the last action, or NO_CARD
         ("held", np.int8, players),  # cards in each hand
         ("in_deck", np.int8),
         ("shown", np.int8, players),  # by player: whether everybody sees the hand

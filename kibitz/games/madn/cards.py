@@ -52,6 +52,7 @@ def start(s, options):
             s.hands[player, kind] = 0
     shuffle(s)
     s.shows_drawn = 0
+    s.last = NO_CARD
     s.round_starter = s.mover
     s.dealt_size = 0
     s.to_deal = 0
@@ -374,6 +375,7 @@ def play(s, action):
             s.thrown[mover, kind] += s.hands[mover, kind]
             s.hands[mover, kind] = 0
         s.held[mover] = 0
+        s.last = NO_CARD
         if not count_ply(s, controlled(s, mover)):
             pass_on(s)
     else:
@@ -390,6 +392,7 @@ def lay(s, kind):
     mover = int(s.mover)
     s.hands[mover, kind] -= 1
     s.played[kind] += 1
+    s.last = kind
     s.laid[mover, int(s.dealt_size) - int(s.held[mover])] = kind
     s.held[mover] -= 1
 
@@ -437,6 +440,7 @@ def give(s, kind):
     s.hands[mover, kind] -= 1
     s.held[mover] -= 1
     s.given[mover] = kind
+    s.last = NO_CARD
     after = (mover + 1) % players
     if after == s.round_starter:
         for player in range(players):

@@ -198,7 +198,7 @@ def known_steps(s, seat):
 def known_cards(s, seat):
     hashed, rest = with_board(s, seat), 0
     hashed = mix(hashed, (int(s.in_deck) << 8 | int(s.to_deal)) << 8 | int(s.dealt_size))
-    hashed = mix(hashed, int(s.round_starter) << 8 | int(s.shows_drawn))
+    hashed = mix(hashed, (int(s.round_starter) << 8 | int(s.shows_drawn)) << 8 | int(s.last) + 1)
     hashed = with_counts(hashed, s.played)
     for player in range(s.pins.shape[0]):
         rest = int(s.held[player]) << 1 | int(s.shown[player])

@@ -176,7 +176,7 @@ def kinds_are_wrong(s):
     for kind in range(KINDS):
         if s.deck[kind] < 0 or s.played[kind] < 0:
             return True
-    return not LEAST_CARDS <= s.dealt_size <= MOST_CARDS
+    return not (LEAST_CARDS <= s.dealt_size <= MOST_CARDS and NO_CARD <= s.last < KINDS)
 
 
 @rule

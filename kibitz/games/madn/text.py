@@ -82,6 +82,7 @@ def _card_fields(s):
         "laid": [[int(kind) for kind in row if kind != NO_CARD] for row in s.laid],
         "thrown": s.thrown.tolist(),
         "played": s.played.tolist(),
+        "last": int(s.last),
     }
     if s.teams:
         found["given"] = s.given.tolist()
@@ -104,6 +105,8 @@ def _written(name, value):
         return " / ".join(_cards_text(row, counts=name != "laid") for row in value)
     if name == "played":
         return _cards_text(value, counts=True)
+    if name == "last":
+        return "-" if value == NO_CARD else KIND_NAMES[value]
     if name == "given":
         return ",".join("-" if kind == NO_CARD else KIND_NAMES[kind] for kind in value)
     if name in ("pins", "stock"):
@@ -153,6 +156,9 @@ class Piece:
         if self.text not in KIND_NAMES:
             raise self.error(f"{self.text[:20]!r} is not a card such as ace, 7 or joker")
         return KIND_NAMES.index(self.text)
+
+    def kind_or_none(self):
+        return NO_CARD if self.text == "-" else self.kind()
 
     def items(self):
         """The words between commas; none for "-"."""
@@ -221,9 +227,8 @@ READERS = {
     "laid": _rows_of(lambda piece: [item.kind() for item in piece.items()]),
     "thrown": _rows_of(_counts_of),
     "played": _counts_of,
-    "given": lambda piece: [
-        NO_CARD if item.text == "-" else item.kind() for item in piece.split(",")
-    ],
+    "last": Piece.kind_or_none,
+    "given": lambda piece: [item.kind_or_none() for item in piece.split(",")],
     "shown": lambda piece: [item.number() for item in piece.items()],
 }
 
