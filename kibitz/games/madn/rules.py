@@ -125,8 +125,8 @@ def settle(s, outcome):
 @rule
 def choices(s, player):
     """What can be done with the pins of a player, before anybody is forced: a bit per choice."""
-    found, come_out = 0, may_come_out(s, player)
     low, high = (int(s.die), int(s.die)) if s.mode == DIE else (1, FACES)
+    found, come_out = 0, (low < high or starts(s, high)) and may_come_out(s, player)
     for pin in range(PINS):
         place = int(s.pins[player, pin])
         run = free_run(s, player, place) if HOME < place <= s.ring else 0
