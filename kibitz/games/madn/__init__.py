@@ -24,6 +24,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from ...game import Game, Options, Shape, nothing_hidden
 from . import cards, rules
 from .actions import decode, encode
@@ -31,7 +33,7 @@ from .board import state
 from .knowledge import known_cards, known_steps, redeal
 from .laws import FLAWS, card_flaw, step_flaw
 from .moves import score
-from .options import KINDS, PRESETS, MadnOptions
+from .options import KINDS, PRESETS, TRIED, MadnOptions
 from .players import CARD_PLAYERS, STEP_PLAYERS
 from .rules import FACES, turn
 from .text import action_text, news, parse, position_json, seen, text
@@ -96,8 +98,6 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
 
 def candidates(game: Game, s: Any) -> list[int]:
     """The actions worth a search: of several pins at home only the first comes out."""
-    import numpy as np
-
     out = np.zeros(game.max_legal, np.int16)
     listing = cards.candidates if game.options.enable_cards else rules.candidates  # type: ignore
     return [int(a) for a in out[: listing(s, out)]]
@@ -111,6 +111,7 @@ GAME = RaceGame(
     version=1,
     options=DEFAULT,
     presets=PRESETS,
+    tried=TRIED,
     shape=shape,
     turn=turn,
     score=score,

@@ -264,3 +264,16 @@ PRESETS: dict[str, dict[str, object]] = {
     "dog_solo": _preset(*_DOG, "joker_enabled", distance=16),
     "dog": _preset(*_DOG, "joker_enabled", "enable_teams", distance=16),
 }
+
+
+def _unlike_madn(preset: str, **options: object) -> dict[str, object]:
+    """A preset as the options that it changes, with some more."""
+    chosen = {**PRESETS[preset], **options}
+    return {name: value for name, value in chosen.items() if value != PRESETS["madn"][name]}
+
+
+# Short games with all that a die does not have, for the contract.
+TRIED = (
+    _unlike_madn("dmadn_teams", starter="random", max_plies=150),
+    _unlike_madn("dog", distance=10, reveal="0.5", max_plies=150),
+)
