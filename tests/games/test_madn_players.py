@@ -69,9 +69,7 @@ def test_random_games_of_dog_are_as_long_as_two_engines_say():
     assert abs(np.mean(lengths) - mean) <= 3 * sd * np.sqrt(1 / 25 + 1 / count)
 
 
-@pytest.mark.parametrize(
-    "case", [("madn", "runner", "random"), ("madn_teams", "greedy", "random")]
-)
+@pytest.mark.parametrize("case", [("madn", "runner", "random"), ("madn_teams", "greedy", "random")])
 def test_baselines_win_as_often_as_two_engines_say(case):
     assert agrees(match(*case, 400), 400, *MATCHES[case])
 

@@ -81,9 +81,9 @@ class Book:
         for player in range(self.players):
             for k in range(4):
                 mine = (player, k) == (self.player, pin)
-                if not mine and self.pins[player][k] in path:
-                    if s.friendly_fire or not self.friend(player):
-                        self.pins[player][k] = -1
+                harmed = s.friendly_fire or not self.friend(player)
+                if harmed and not mine and self.pins[player][k] in path:
+                    self.pins[player][k] = -1
         return True
 
     def path(self, q, steps):

@@ -30,6 +30,7 @@ from ...game import Game, Options, Shape, nothing_hidden
 from . import cards, rules
 from .actions import decode, encode
 from .board import state
+from .expectimax import expectimax
 from .knowledge import known_cards, known_steps, redeal
 from .laws import FLAWS, card_flaw, step_flaw
 from .moves import score
@@ -92,7 +93,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
         "redeal": nothing_hidden,
         "deduces": True,
         "flaw": step_flaw,
-        "players": STEP_PLAYERS,
+        "players": {"expectimax": expectimax, **STEP_PLAYERS},
     }
 
 

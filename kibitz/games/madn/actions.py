@@ -96,7 +96,10 @@ def numbering(of: Any) -> Numbering:
     return Numbering(
         CARDS if of.enable_cards else DIE if of.enable_dice else STOCK,
         of.ring,
-        *map(int, (of.joker_enabled, of.hot_7_enabled, of.swap_enabled, of.neg_4_enabled)),
+        int(of.joker_enabled),
+        int(of.hot_7_enabled),
+        int(of.swap_enabled),
+        int(of.neg_4_enabled),
         int(of.enable_teams),
     )
 

@@ -177,5 +177,3 @@ def place_of(s, player, cell):
     if 0 <= cell < ring:
         return (cell - int(s.first[player])) % ring + 1
     return cell - LANE * player + 1 if lane <= cell < lane + LANE else None
-
-

@@ -23,7 +23,16 @@ from .board import (
     ring_place,
     set_board,
 )
-from .moves import NOWHERE, count_ply, foe_stands, forward, four_back, free_run, may_come_out, move_to
+from .moves import (
+    NOWHERE,
+    count_ply,
+    foe_stands,
+    forward,
+    four_back,
+    free_run,
+    may_come_out,
+    move_to,
+)
 from .options import DISTRIBUTIONS, DRAWN, KINDS, PER_MILLE, STEP_VALUES
 from .seven import SEVEN, list_sevens, play_seven
 

@@ -219,5 +219,3 @@ def with_counts(hashed, cards):
     for kind in range(KINDS):
         packed_cards = packed_cards << 4 | int(cards[kind])
     return mix(hashed, packed_cards)
-
-

@@ -40,7 +40,9 @@ FLAWS = (
     "every card of the deck is in one place: the deck, a hand, on the table or thrown away",
     "hands, cards laid and cards given are those of the round",
 )
-OTHER_RULES, PINS_MISPLACED, NO_TURN, NO_END, WRONG_DIE, WRONG_STOCK, NO_DECK, NO_ROUND = range(1, 9)
+OTHER_RULES, PINS_MISPLACED, NO_TURN, NO_END, WRONG_DIE, WRONG_STOCK, NO_DECK, NO_ROUND = range(
+    1, 9
+)
 
 
 # What all games have -----------------------------------------------------------------------------
@@ -162,20 +164,14 @@ def card_flaw(s, fresh):
 
 @rule
 def kinds_are_wrong(s):
-    """Whether a number that is used as an index, or is counted with, is out of range."""
+    """Whether a number that stands for a kind, or for a size, is out of range."""
     for player in range(s.pins.shape[0]):
-        if not NO_CARD <= s.given[player] < KINDS or not 0 <= s.held[player] <= MOST_CARDS:
+        if not NO_CARD <= s.given[player] < KINDS:
             return True
         for i in range(MOST_CARDS):
             kind = s.laid[player, i]
             if not NO_CARD <= kind < KINDS or (kind != NO_CARD and i >= cards_laid(s, player)):
                 return True
-        for kind in range(KINDS):
-            if s.hands[player, kind] < 0 or s.thrown[player, kind] < 0:
-                return True
-    for kind in range(KINDS):
-        if s.deck[kind] < 0 or s.played[kind] < 0:
-            return True
     return not (LEAST_CARDS <= s.dealt_size <= MOST_CARDS and NO_CARD <= s.last < KINDS)
 
 
@@ -205,9 +201,13 @@ def shows_are_wrong(s, fresh):
 def deck_is_wrong(s, fresh):
     players, in_deck = s.pins.shape[0], 0
     for kind in range(KINDS):
+        if s.deck[kind] < 0 or s.played[kind] < 0:
+            return True
         cards = int(s.deck[kind]) + int(s.played[kind])
         in_deck += int(s.deck[kind])
         for player in range(players):
+            if s.hands[player, kind] < 0 or s.thrown[player, kind] < 0:
+                return True
             cards += int(s.hands[player, kind]) + int(s.thrown[player, kind])
             cards += 1 if s.given[player] == kind and not delivered(s) else 0
         if cards != fresh.deck[kind]:  # nothing has been dealt there
@@ -295,5 +295,3 @@ def hand_is_wrong(s, player, held, laid, due):
         if s.laid[player, i] == kind:
             return False
     return s.hands[player, kind] == 0 and (held + laid == due or s.thrown[player, kind] == 0)
-
-

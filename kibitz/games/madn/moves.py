@@ -97,9 +97,9 @@ def foe_stands(s, player, place):
     if place > s.ring:
         return False
     for other in range(s.pins.shape[0]):
-        if side(s, other) != side(s, player):
-            if stands(s, other, ring_place(s, player, place, other)):
-                return True
+        is_foe = side(s, other) != side(s, player)
+        if is_foe and stands(s, other, ring_place(s, player, place, other)):
+            return True
     return False
 
 

@@ -29,11 +29,17 @@ PARTS = np.array(
 )
 # By a set of pins: how many distributions move no other pin, and their numbers.
 _FITTING = [
-    [n for n, parts in enumerate(DISTRIBUTED) if not any(parts[k] for k in range(PINS) if not pins >> k & 1)]
+    [
+        n
+        for n, parts in enumerate(DISTRIBUTED)
+        if not any(parts[k] for k in range(PINS) if not pins >> k & 1)
+    ]
     for pins in range(1 << PINS)
 ]
 FITTING_COUNT = np.array([len(numbers) for numbers in _FITTING], np.int16)
-FITTING = np.array([numbers + [0] * (len(DISTRIBUTED) - len(numbers)) for numbers in _FITTING], np.int16)
+FITTING = np.array(
+    [numbers + [0] * (len(DISTRIBUTED) - len(numbers)) for numbers in _FITTING], np.int16
+)
 # By how many parts there are: their orders, lexicographically.
 _ORDERS = [list(itertools.permutations(range(parts))) for parts in range(PINS + 1)]
 ORDER_COUNT = np.array([len(orders) for orders in _ORDERS], np.int8)
@@ -88,7 +94,7 @@ def terrain(s, player):
 
     Walls are immune. Partners can be sent home only where landing on them is allowed anyway.
     """
-    packed_terrain, ring = 0, int(s.ring)
+    packed_terrain = 0
     for pin in range(PINS):
         place, run, barred = int(s.pins[player, pin]), SEVEN, 0
         if not on_ring(s, place):
@@ -156,9 +162,9 @@ def part_moved(s, places, ground, pin, steps):
         if steps > run or (to > ring and not s.circular):
             return ILLEGAL, 0
         to = to - ring if to > ring else to
-        if not s.friendly_fire:
-            if own_stands(places, to) or ground >> TERRAIN_BITS * pin + 3 + steps & 1:
-                return ILLEGAL, 0
+        friend = own_stands(places, to) or ground >> TERRAIN_BITS * pin + 3 + steps & 1
+        if friend and not s.friendly_fire:
+            return ILLEGAL, 0
     if s.friendly_fire:
         places = without_passed(s, places, place, passed)
     return placed(places, pin, to), passed
@@ -278,9 +284,9 @@ def passed_pins(s, player, place, passed, owner):
     met = 0
     for pin in range(PINS):
         there = int(s.pins[owner, pin])
-        if on_ring(s, there):
-            if 1 <= ahead_of(s, place, ring_place(s, owner, there, player)) <= passed:
-                met |= 1 << pin
+        ahead = ahead_of(s, place, ring_place(s, owner, there, player))
+        if on_ring(s, there) and 1 <= ahead <= passed:
+            met |= 1 << pin
     return met
 
 
@@ -329,9 +335,9 @@ def attacks_with(s, player, parts):
         place = at(places, pin)
         places, passed = part_moved(s, places, ground, pin, part_of(parts, pin))
         for owner in range(s.pins.shape[0]):
-            if side(s, owner) != side(s, player):
-                if passed_pins(s, player, place, passed, owner):
-                    return True
+            met = passed_pins(s, player, place, passed, owner)
+            if met and side(s, owner) != side(s, player):
+                return True
     return False
 
 

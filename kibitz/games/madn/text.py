@@ -20,7 +20,6 @@ from .board import (
     ENDED,
     EXCHANGE,
     HOME,
-    LANE,
     MOST_CARDS,
     NO_CARD,
     NOBODY,
@@ -38,7 +37,7 @@ from .board import (
 from .cards import receiver
 from .knowledge import delivered, knows_gift, sees_hand
 from .moves import has_won
-from .options import KINDS, PER_MILLE
+from .options import KINDS, LANE, PER_MILLE
 from .rules import FACES, turn
 
 PHASES = {
@@ -386,10 +385,7 @@ def _exchange_news(s, seat, move):
     mover, after = int(s.mover), s.copy()
     after.given[mover] = kind = decode(s, move).value
     eyes = int(seat)
-    if eyes == ONLOOKER:
-        told = bool(s.shown[mover])
-    else:
-        told = bool(sees_hand(s, eyes, mover))
+    told = s.shown[mover] if eyes == ONLOOKER else sees_hand(s, eyes, mover)
     parts = [f"seat {mover} gives {KIND_NAMES[kind] if told else 'a card'}"]
     if delivered(after):
         for giver in range(len(s.pins)):
@@ -468,5 +464,3 @@ def _card_lines(s, seat):
     lines.append(f"played: {_cards_text(s.played.tolist(), counts=True)}")
     lines.append(f"deck: {s.in_deck} cards, round of {s.dealt_size}, seat {s.round_starter} starts")
     return lines
-
-

@@ -10,9 +10,9 @@ import numpy as np
 
 from ...game import layout, room, rule
 from ...records import RecordType
-from .board import DIE, EXCHANGE, HOME, LANE, PINS, controlled, ring_place, side
+from .board import DIE, EXCHANGE, HOME, PINS, controlled, ring_place, side
 from .knowledge import sees_hand
-from .options import KINDS, MadnOptions
+from .options import KINDS, LANE, MadnOptions
 from .rules import FACES
 
 # Rows of cells: pins by player, next one first; single pins of the player whose pins the seat
@@ -45,7 +45,7 @@ def planes(options: MadnOptions) -> RecordType:
 
 
 room_for_numbers = room(
-    np.float32, lambda game: number_count(game.seats, game.options.enable_cards)
+    np.float32, lambda game: number_count(game.seats, "hands" in (game.state.names or ()))
 )
 
 
