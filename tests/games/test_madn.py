@@ -448,6 +448,15 @@ def test_options_that_make_no_game_are_refused_by_name(options, field):
         games.load("madn", **options)
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+def test_options_are_read_back_from_json(preset):
+    options = games.load("madn", preset=preset).options
+    assert MadnOptions.from_json(options.to_json()) == options
+    assert MadnOptions.from_json('{"distance": 16}') == MadnOptions(distance=16)
+    with pytest.raises(OptionError, match="line 1, column 2"):
+        MadnOptions.from_json("{distance}")
+
+
 def test_every_option_is_false_unless_given():
     assert not any(value is True for value in vars(MadnOptions()).values())
 

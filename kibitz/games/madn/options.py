@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,6 +163,21 @@ class MadnOptions(Options):
         records[0] = tuple(values.values())
         numbers: np.void = records[0]
         return numbers
+
+    def to_json(self) -> str:
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Options:
+        """The inverse of `to_json`; what is left out has its default."""
+        try:
+            values = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise OptionError(f"line {error.lineno}, column {error.colno}: {error.msg}") from None
+        if not isinstance(values, dict):
+            raise OptionError("options are a JSON object of names and values")
+        given = {n: tuple(v) if isinstance(v, list) else v for n, v in values.items()}
+        return cls.read(given)
 
     # What follows from the options
 
