@@ -93,7 +93,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
         "redeal": nothing_hidden,
         "deduces": True,
         "flaw": step_flaw,
-        "players": {"expectimax": expectimax, **STEP_PLAYERS},
+        "players": {**STEP_PLAYERS, "expectimax": expectimax},
     }
 
 

@@ -81,8 +81,8 @@ class MadnOptions(Options):
     """The goal lane branches off behind the own start field, not before it."""
     max_plies: int = 3000
     """Plies after which the game is stopped without a winner."""
-    starter: str = "0"
-    """The player who begins, or random."""
+    starter: int = 0
+    """The player who begins; -1 if chance draws one."""
     reveal: str = "own"
     """Cards: whose hands are seen. `own`, `all`, or the probability with which each hand is hidden,
     such as 0.5: drawn for every hand as the game begins."""
@@ -96,8 +96,11 @@ class MadnOptions(Options):
             )
         if not 1 <= self.max_plies <= 1_000_000:
             raise OptionError(f"max_plies={self.max_plies}: 1 to 1000000")
-        for name in ("starter", "reveal"):
-            self.code(name)
+        if not DRAWN <= self.starter < self.num_players:
+            raise OptionError(
+                f"starter={self.starter}: a player from 0 to {self.num_players - 1}, or -1"
+            )
+        self.code("reveal")
         if self.reveal != "own" and not self.enable_cards:
             raise OptionError(f"reveal={self.reveal}: only enable_cards has hands to show")
 
@@ -139,20 +142,13 @@ class MadnOptions(Options):
             )
 
     def code(self, name: str) -> int | tuple[int, ...]:
-        """The starter or DRAWN; of `reveal`, how many of 1,000 hands are hidden."""
-        if name == "reveal":
-            return _hidden_per_mille(self.reveal)
-        if self.starter == "random":
-            return DRAWN
-        if self.starter not in map(str, range(self.num_players)):
-            last = self.num_players - 1
-            raise OptionError(f"starter={self.starter!r}: a player from 0 to {last}, or random")
-        return int(self.starter)
+        """Of `reveal`: how many of 1,000 hands are hidden."""
+        return _hidden_per_mille(self.reveal)
 
     def numbers(self) -> np.void:
         """All as whole numbers. `layout` always has six, so that all tables share one type."""
         values: dict[str, Any] = dataclasses.asdict(self)
-        values |= {name: self.code(name) for name in ("starter", "reveal")}
+        values["reveal"] = self.code("reveal")
         values["sectors"] = self.all_sectors
         values["layout"] = (*self.seats, *(0,) * (MOST_PLAYERS - self.num_players))
         fields = [
@@ -290,6 +286,6 @@ def _unlike_madn(preset: str, **options: object) -> dict[str, object]:
 
 # Short games with all that a die does not have, for the contract.
 TRIED = (
-    _unlike_madn("dmadn_teams", starter="random", max_plies=150),
+    _unlike_madn("dmadn_teams", starter=DRAWN, max_plies=150),
     _unlike_madn("dog", distance=10, reveal="0.5", max_plies=150),
 )

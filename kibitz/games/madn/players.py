@@ -184,10 +184,11 @@ def _plan(goes_by, of_equals):
 
 
 PLANS = {
-    "greedy": _plan(GREEDY, ANY),
+    "runner": _plan(RUNNER, FIRST),
     "rules_greedy": _plan(RULES, FIRST),
     "rules": _plan(RULES, SOFT),
-    "runner": _plan(RUNNER, FIRST),
+    "greedy": _plan(GREEDY, ANY),
 }
+# The strongest first: runners win races for one, but not the team games with cards.
 STEP_PLAYERS = {name: Planned(follow_steps, plan) for name, plan in PLANS.items()}
-CARD_PLAYERS = {name: Planned(follow_cards, plan) for name, plan in PLANS.items()}
+CARD_PLAYERS = {name: Planned(follow_cards, PLANS[name]) for name in reversed(PLANS)}
