@@ -45,6 +45,20 @@ def test_the_greedy_one_sends_a_foe_home():
     assert choice(game, s, "greedy") == 1
 
 
+def test_expectimax_takes_the_win_and_leaves_the_position_as_it_was():
+    game, s = table("dmadn", {0: [38, 41, 42, 43]}, stock=(1, 1, 0, 0, 0, 0))
+    before = s.tobytes()
+    assert game.action_text(s, choice(game, s, "expectimax")) == "pin 0 by 2"
+    assert s.tobytes() == before
+
+
+def test_expectimax_gets_out_of_reach():
+    """Both pins could go 5; one of them stands two cells ahead of a foe that moves next."""
+    for pins, expected in (([22, 30], 0), ([30, 22], 1)):
+        game, s = table("madn_teams", {0: pins, 1: [20]}, die=5)
+        assert choice(game, s, "expectimax") == expected
+
+
 @pytest.mark.parametrize("preset", ["madn", "dmadn_teams"])
 def test_random_games_are_as_long_as_two_engines_say(preset):
     games_known, mean, sd, passes, choices, legal = RANDOM_PLAY[preset]
