@@ -100,7 +100,7 @@ def test_records_are_shared_and_views_have_the_sizes_of_the_specification():
     shapes = {name: games.load("madn", preset=name) for name in PRESETS}
     four = [game for name, game in shapes.items() if name != "madn2"]
     assert len({game.state for game in four}) == 2
-    planes = {name: shapes[name].views["planes"]["planes"].shape for name in PRESETS}
+    planes = {name: shapes[name].views["planes"]["cells"].shape for name in PRESETS}
     assert planes["madn"] == (25, 56) and planes["dmadn"] == (43, 56)
     assert planes["dog"] == (117, 80) and planes["madn2"] == (19, 48)
     assert shapes["dog"].view_size == 907 and shapes["dog"].max_legal == 452

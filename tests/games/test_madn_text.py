@@ -189,7 +189,7 @@ def test_planes_and_the_compact_view_show_the_same():
         planes = game.through("planes")
         for s in random_states(game, 6, 120)[::11]:
             compact = game.look(s, 1).view(game.view)[0]
-            whole = planes.look(s, 1).view(planes.view)[0].planes
+            whole = planes.look(s, 1).view(planes.view)[0].cells
             rows = len(compact.cells)
             assert np.array_equal(whole[:rows], compact.cells)
             assert (whole[rows:] == whole[rows:, :1]).all()

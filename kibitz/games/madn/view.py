@@ -41,7 +41,7 @@ def planes(options: MadnOptions) -> RecordType:
     constant = number_count(players, options.enable_cards)
     if not options.enable_cards:  # the numbers of the die and of the stocks are not both needed
         constant -= FACES * players if options.enable_dice else FACES
-    return layout(("planes", (players + MORE_ROWS + constant, options.cells)))
+    return layout(("cells", (players + MORE_ROWS + constant, options.cells)))
 
 
 room_for_numbers = room(
@@ -62,9 +62,9 @@ def cell_seen(s, seat, owner, place):
 
 
 @rule
-def show_cells(s, seat, rows):
-    """Write the first rows, which have pins."""
-    players = s.pins.shape[0]
+def show_cells(s, seat, view):
+    """Write the first rows, which have pins. All views have rows of cells."""
+    players, rows = s.pins.shape[0], view.cells
     for row in range(players + MORE_ROWS):
         for cell in range(rows.shape[1]):
             rows[row, cell] = 0
@@ -146,31 +146,37 @@ def fill(rows, first, numbers, begin, end):
 
 @rule
 def observe_steps(s, seat, view):
-    show_cells(s, seat, view.cells)
-    write_steps(s, seat, view.numbers)
+    numbers = room_for_numbers(s)
+    show_cells(s, seat, view)
+    write_steps(s, seat, numbers)
+    for i in range(numbers.shape[0]):
+        view.numbers[i] = numbers[i]
 
 
 @rule
 def observe_cards(s, seat, view):
-    show_cells(s, seat, view.cells)
-    write_cards(s, seat, view.numbers)
+    numbers = room_for_numbers(s)
+    show_cells(s, seat, view)
+    write_cards(s, seat, numbers)
+    for i in range(numbers.shape[0]):
+        view.numbers[i] = numbers[i]
 
 
 @rule
 def observe_step_planes(s, seat, view):
     players = s.pins.shape[0]
     numbers, first, shared = room_for_numbers(s), players + MORE_ROWS, 2 * players + 1
-    show_cells(s, seat, view.planes)
+    show_cells(s, seat, view)
     write_steps(s, seat, numbers)
-    fill(view.planes, first, numbers, 0, shared)
+    fill(view.cells, first, numbers, 0, shared)
     begin = shared if s.mode == DIE else shared + FACES
     end = shared + FACES if s.mode == DIE else shared + FACES + FACES * players
-    fill(view.planes, first + shared, numbers, begin, end)
+    fill(view.cells, first + shared, numbers, begin, end)
 
 
 @rule
 def observe_card_planes(s, seat, view):
     numbers = room_for_numbers(s)
-    show_cells(s, seat, view.planes)
+    show_cells(s, seat, view)
     write_cards(s, seat, numbers)
-    fill(view.planes, s.pins.shape[0] + MORE_ROWS, numbers, 0, numbers.shape[0])
+    fill(view.cells, s.pins.shape[0] + MORE_ROWS, numbers, 0, numbers.shape[0])
