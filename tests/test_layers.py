@@ -251,7 +251,7 @@ def test_what_is_not_there_is_no_attribute():
     assert set(kibitz.__all__) <= set(dir(kibitz))
 
 
-ORDINARY = {"first", "start"}  # options of a game, and words of the contract as well
+ORDINARY = {"first", "layout", "start"}  # options of a game, and words of the contract as well
 
 
 def options_of_one_game():

@@ -18,6 +18,7 @@ LISTS = {
     "dominion_features": {"cards"},
     "escampe": {"legal_moves", "placement", "positions"},
     "liars_dice": {"cases"},
+    "madn": {"sets"},
 }
 USERS = [
     "games/test_beasty_bar.py",
@@ -25,6 +26,7 @@ USERS = [
     "games/test_dominion_view.py",
     "games/test_escampe.py",
     "games/test_liars_dice.py",
+    "games/test_madn.py",
     "bidding/test_onnx_liars_dice.py",
 ]
 
