@@ -143,7 +143,7 @@ def _read(name: str, text: str, kind: Any) -> object:
         return text
     try:
         if typing.get_origin(kind) is tuple:
-            return tuple(int(part) for part in text.split(",")) if text else ()
+            return tuple(int(part) for part in text.split(","))
         if typing.get_origin(kind) is Literal:
             return {word.lower(): word for word in typing.get_args(kind)}.get(text, text)
         if kind is bool:

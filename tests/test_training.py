@@ -82,7 +82,7 @@ def test_a_game_with_a_recipe_of_its_own_has_the_other_one_as_well():
     assert recipe("beasty_bar").net == "zones"
     assert recipe("beasty_bar", "any").net == "residual"
     with pytest.raises(
-        GameError, match="has no recipe 'none'; it has: default, continued, demo, any"
+        GameError, match="has no recipe 'none'; it has: default, continued, final, demo, any"
     ):
         recipe("beasty_bar", "none")
 

@@ -85,8 +85,15 @@ def _joined(values: tuple[int, ...]) -> str:
 
 
 def _bound(rules: Game, parameters: Parameters) -> Game:
-    values = {n: _commas(v) if isinstance(v, str) else v for n, v in parameters.items()}
+    values = {n: _read(rules, n, v) if isinstance(v, str) else v for n, v in parameters.items()}
     return rules.bind(**values)
+
+
+def _read(rules: Game, name: str, text: str) -> str | tuple[int, ...]:
+    """The text of a parameter as that of an option; an empty one may stand for no numbers."""
+    if not text and isinstance(getattr(rules.options, name, None), tuple):
+        return ()
+    return _commas(text)
 
 
 def _commas(text: str) -> str:

@@ -204,7 +204,7 @@ PLAYERS = [
     mutant(
         "the identity of a tree search leaves out its settings",
         "players/searching.py",
-        'return f"tree search {settings} {evaluator}"',
+        'return f"tree search {json.dumps(settings, sort_keys=True)} {evaluator}"',
         'return f"tree search {evaluator}"',
         "arena/test_results.py::test_players_who_play_differently_have_different_identities"
         "[mcts:sims=10-mcts:sims=11]",

@@ -484,7 +484,9 @@ def test_a_shard_of_impossible_states_is_refused(tmp_path):
 def test_a_recipe_that_does_not_exist_is_refused():
     with pytest.raises(GameError, match="there is no game 'whist'"):
         recipe("whist")
-    with pytest.raises(GameError, match="no recipe 'fast'; it has: default, continued, demo"):
+    with pytest.raises(
+        GameError, match="no recipe 'fast'; it has: default, continued, final, demo"
+    ):
         recipe("beasty_bar", "fast")
 
 
