@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..devices import Cpu
 from ..game import CHANCE, OVER, Game, GameError, State, nothing_hidden
 from ..open_rules import Judge
 from . import alphabeta
@@ -39,7 +40,6 @@ from .alphabeta import (
 )
 from .iterations import ASPIRATION, TOGETHER_FROM, deepen_all, open_all
 from .judging import EVEN, NOBODY, judge_token
-from .team import team
 from .transpositions import ENDLESS, PROVEN, WIN
 
 FEATURES = {  # of a search, each of which can be switched off
@@ -204,7 +204,7 @@ class AlphaBeta:
             self.features |= TOGETHER
         if null_move and game.open_rules.skip is not None:
             self.features |= NULL_MOVE
-        self.threads = threads
+        self.device, self.threads = Cpu(threads), threads
         self.desks = np.zeros(threads, desk_type(self.game, self.judge.note))
         self.shared = empty_shared(slots, VALUE_SLOTS if self.outside else 1)
         self.epoch = 0
@@ -304,7 +304,7 @@ class AlphaBeta:
         while True:
             desks["budget"] = desks["nodes"] + clock.slice()
             self.shared.signals[ROUND] = leader["round"]
-            team(len(desks)).run(deepen_all, desks, self.shared, self.token)
+            self.device.run(deepen_all, len(desks), desks, self.shared, self.token)
             clock.nodes = int(self.desks["nodes"].sum())
             if leader["status"] == IDLE:
                 return True
