@@ -370,12 +370,13 @@ def go_on(desk, shared):
         return f.best
     take_next(desk.lists[ply], desk.ranks[ply], f.index, f.count)
     action = desk.lists[ply, f.index]
-    if desk.features & TOGETHER and f.left >= DEFERRED_FROM and f.index > 0:
-        if desk.ranks[ply, f.index] > DEFERRED and is_busy(shared.busy, f.key, action):
+    if is_shared(desk, f, f.index):
+        tag = busy_tag(desk, f.key, action)
+        if desk.ranks[ply, f.index] > DEFERRED and is_busy(shared.busy, tag):
             desk.ranks[ply, f.index] = DEFERRED
             f.deferred += 1
             return ENDLESS
-        shared.busy[busy_slot(shared.busy, f.key, action)] = busy_tag(f.key, action)
+        shared.busy[busy_slot(shared.busy, tag)] = tag
     f.deferred -= 1 if desk.ranks[ply, f.index] == DEFERRED else 0
     f.index += 1
     desk.stack[ply + 1] = desk.stack[ply]
@@ -413,18 +414,35 @@ def hand_over(desk, f):
 
 
 @rule
-def busy_tag(hashed, action):
-    return hashed ^ np.uint64(action + 1) * SPREAD
+def is_shared(desk, f, index):
+    """Whether desks tell each other that they search an action: not the first, nor near leaves."""
+    return desk.features & TOGETHER and f.left >= DEFERRED_FROM and index > 0
 
 
 @rule
-def busy_slot(busy, hashed, action):
-    return np.int64(busy_tag(hashed, action) & np.uint64(busy.shape[0] - 1))
+def busy_tag(desk, hashed, action):
+    """The name of an action in the window that is searched: other windows' names are forgotten."""
+    return hashed ^ np.uint64((desk.round << 16) + action + 1) * SPREAD
 
 
 @rule
-def is_busy(busy, hashed, action):
-    return busy[busy_slot(busy, hashed, action)] == busy_tag(hashed, action)
+def busy_slot(busy, tag):
+    return np.int64(tag & np.uint64(busy.shape[0] - 1))
+
+
+@rule
+def is_busy(busy, tag):
+    return busy[busy_slot(busy, tag)] == tag
+
+
+@rule
+def no_longer_busy(desk, busy, ply):
+    """Let others know that a desk has left the action that it searched last at a ply."""
+    f = desk.frames[ply]
+    if is_shared(desk, f, f.index - 1):
+        tag = busy_tag(desk, f.key, desk.lists[ply, f.index - 1])
+        if is_busy(busy, tag):
+            busy[busy_slot(busy, tag)] = 0
 
 
 @rule
@@ -489,10 +507,7 @@ def leave(desk, busy, value):
         f.way = FULL
         descend(desk, f, child)
     else:
-        if desk.features & TOGETHER:
-            action = desk.lists[ply - 1, f.index - 1]
-            if is_busy(busy, f.key, action):
-                busy[busy_slot(busy, f.key, action)] = 0
+        no_longer_busy(desk, busy, ply - 1)
         accept(desk, value)
 
 

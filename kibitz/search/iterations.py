@@ -21,9 +21,8 @@ from .alphabeta import (
     WAITING,
     advance,
     begin_search,
-    busy_slot,
-    is_busy,
     is_open,
+    no_longer_busy,
 )
 from .transpositions import ENDLESS, PROVEN
 
@@ -76,8 +75,6 @@ def settle(desk, finished, shared, who):
         desk.width = first_width(desk)
     else:
         desk.width = 4 * desk.width if desk.width < PROVEN else ENDLESS
-    for i in range(shared.busy.shape[0]):  # of the last window: what is left is out of date
-        shared.busy[i] = 0
     open_window(desk, who)
     return True
 
@@ -149,7 +146,4 @@ def give_up(desk, busy):
         return
     desk.waiting = 0  # what it has asked a network is not answered
     for ply in range(desk.ply):
-        f = desk.frames[ply]
-        action = desk.lists[ply, max(f.index, 1) - 1]
-        if is_busy(busy, f.key, action):
-            busy[busy_slot(busy, f.key, action)] = 0
+        no_longer_busy(desk, busy, ply)
