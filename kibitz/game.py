@@ -119,6 +119,7 @@ class Game:
     redeal: Function = nothing_hidden
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
+    candidates: Function = None  # type: ignore[assignment]  # None: all legal actions
     flaw: Function | None = None  # flaw(s, fresh): 0, or which of `flaws` a position has
     flaws: tuple[str, ...] = ()  # what each number of `flaw` means, the first being 1
     text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
@@ -159,6 +160,8 @@ class Game:
         self._check_views()
         if self.margin is None:
             object.__setattr__(self, "margin", self.score)
+        if self.candidates is None:
+            object.__setattr__(self, "candidates", self.actions)
         if self.text is None or getattr(self.text, "func", None) is fields_text:
             object.__setattr__(self, "text", functools.partial(fields_text, self.fresh))
         if self.seen is None or getattr(self.seen, "func", None) is view_text:
@@ -465,6 +468,11 @@ def roll(s: State, rng: Stream) -> int:
 @overloaded
 def actions(s: State, out: NDArray[np.int16]) -> int:
     """Write the legal actions in ascending order and return how many. out: int16 [max_legal]"""
+
+
+@overloaded
+def candidates(s: State, out: NDArray[np.int16]) -> int:
+    """Write the legal actions that are worth a search, as `actions` does: at least one of them."""
 
 
 @overloaded

@@ -12,7 +12,8 @@ import numpy as np
 from ..chance import Streams
 from ..game import Game
 from ..options import shortened
-from ..search.mcts import Evaluator, Found, Search, Settings
+from ..search.mcts import Evaluator, Search, Settings
+from ..search.settings import WORDS, Found
 from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import REGISTRY, check_options, limit, real, register, whole
@@ -53,7 +54,12 @@ class TreeSearch:
 
     @property
     def identity(self) -> str:
-        settings = asdict(self.settings)
+        plain = Settings()
+        settings = {
+            name: value
+            for name, value in asdict(self.settings).items()
+            if name not in WORDS or value != getattr(plain, name)  # what later versions added
+        }
         who, prior_share = settings.pop("rollout"), settings.pop("prior_share")
         if isinstance(self.evaluator, str):
             evaluator: str = self.evaluator  # answers to the bit the same on every device
@@ -133,7 +139,7 @@ class TreeSearch:
         self, search: Search, found: Found, sight: Sight, inquiry: Inquiry, seconds: float
     ) -> Thought:
         lines = {line[0].action: line for line in search.lines(0, inquiry.lines) if line}
-        actions, best = sight.actions[0], int(found.best[0])
+        actions, best = found.actions[0, : found.counts[0]].tolist(), int(found.best[0])
         candidates = [
             Candidate(
                 action=action,

@@ -75,7 +75,8 @@ class RaceGame(Game):
 def rules_of(options: MadnOptions) -> dict[str, Any]:
     """The functions that are others with cards than without."""
     played = cards if options.enable_cards else rules
-    shared = {name: getattr(played, name) for name in ("start", "odds", "roll", "actions", "play")}
+    names = ("start", "odds", "roll", "actions", "candidates", "play")
+    shared = {name: getattr(played, name) for name in names}
     if options.enable_cards:
         return shared | {
             "observe": observe_cards,
@@ -100,8 +101,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
 def candidates(game: Game, s: Any) -> list[int]:
     """The actions worth a search: of several pins at home only the first comes out."""
     out = np.zeros(game.max_legal, np.int16)
-    listing = cards.candidates if game.options.enable_cards else rules.candidates  # type: ignore
-    return [int(a) for a in out[: listing(s, out)]]
+    return [int(a) for a in out[: game.candidates(s, out)]]
 
 
 DEFAULT = MadnOptions.read(PRESETS["madn"])
