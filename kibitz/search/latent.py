@@ -83,8 +83,8 @@ class Memory(Protocol):
     def act(self) -> Array:
         """Take the actions: the odds of every code after them. float32 [size, codes]"""
 
-    def settle(self) -> Imagined:
-        """Go on from there by the codes; the latents are kept."""
+    def settle(self) -> tuple[Array, Array, Array, Array]:
+        """Go on from there by the codes, and keep the latents: see `Imagined`."""
 
     def stream(self) -> int:
         """On a GPU: the CUDA stream on which it answers."""

@@ -46,6 +46,7 @@ class Rooted:
             noise=self.device.empty((self.size, self.game.max_legal), np.float32),
             plan=self.device.put(plan),
             root_values=self.device.empty(self.size, np.float64),
+            gumbel_scale=float(s.gumbel_scale),
             improved=int(s.inner == "improved"),
             spread=int(s.chance == "spread"),
             by_path=int(s.nodes == "path"),

@@ -107,7 +107,7 @@ def draw_noise_all(first, end, step, forest, selection):
         selection.root_values[b] = t.value[t.seat]
         node = nodes[slot_of(nodes, t.root)]
         for j in range(selection.noise.shape[1]):
-            noise = -math.log(-math.log(uniform(forest.rngs[b])))
+            noise = -math.log(-math.log(uniform(forest.rngs[b]))) * selection.gumbel_scale
             if j < t.width:
                 selection.noise[b, j] = noise + log_prior(edges[node.edge + j].prior)
             else:

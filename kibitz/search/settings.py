@@ -39,6 +39,8 @@ class Settings:
     """Gumbel search: a value weighs (c_visit + most visits) * c_scale against the policy."""
     c_scale: float = 0.2
     """See `c_visit`."""
+    gumbel_scale: float = 1.0
+    """Gumbel search: how much noise draws the root actions; 0 takes the likeliest."""
     inner: Literal["puct", "improved"] = "puct"
     """Who decides inside the tree; `improved` is the policy of Gumbel search at every node."""
     chance: Literal["rolled", "spread"] = "rolled"
@@ -69,7 +71,7 @@ class Settings:
             # Python's own: NumPy's small integers overflow when rooms are computed from them.
             number = whole_number(f"{name} of a search", getattr(self, name), 1, most)
             object.__setattr__(self, name, number)
-        for name in ("explore", "noise", "alpha"):
+        for name in ("explore", "noise", "alpha", "gumbel_scale"):
             _check_real(name, getattr(self, name))
         for name in ("c_visit", "c_scale"):
             _check_real(name, getattr(self, name))

@@ -102,6 +102,7 @@ class Selection(NamedTuple):
     noise: Array  # Gumbel search: by root action, its noise plus its logit [trees, max_legal]
     plan: Array  # Gumbel search: the visits that are due, see `gumbel.plan`; one row for PUCT alone
     root_values: Array  # Gumbel search: what the evaluator says of the root, for its seat [trees]
+    gumbel_scale: float  # of the noise
     improved: int  # whether the improved policy decides inside the tree, not PUCT
     spread: int  # whether chance is spread over its outcomes, not rolled
     by_path: int  # whether nodes are named by the moves that lead there, not by what is known
