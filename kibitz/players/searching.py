@@ -15,7 +15,7 @@ from ..options import shortened
 from ..search.latent import LatentSearch
 from ..search.lines import Line
 from ..search.mcts import Evaluator, Search, Settings
-from ..search.settings import Found
+from ..search.settings import Found, without_later
 from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import REGISTRY, check_options, limit, real, register, whole
@@ -28,7 +28,6 @@ SECONDS_PER_PART = 0.2
 ROOM = 200_000  # simulations that a tree grows by where a clock ends an analysis
 
 
-LATER = ("inner", "chance", "nodes", "gumbel_scale")  # 0.3 knew identities without these
 AnySearch: TypeAlias = Search | LatentSearch
 
 
@@ -60,12 +59,7 @@ class TreeSearch:
 
     @property
     def identity(self) -> str:
-        plain = Settings()
-        settings = {
-            name: value
-            for name, value in asdict(self.settings).items()
-            if name not in LATER or value != getattr(plain, name)  # later fields
-        }
+        settings = without_later(asdict(self.settings))
         who, prior_share = settings.pop("rollout"), settings.pop("prior_share")
         if isinstance(self.evaluator, str):
             evaluator: str = self.evaluator  # answers to the bit the same on every device

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,6 +85,15 @@ class Settings:
             raise GameError(f"prior_share={self.prior_share}: prior_share is a share, 1 at most")
         if self.seconds is not None:
             _check_real("seconds", self.seconds)
+
+
+LATER = ("inner", "chance", "nodes", "gumbel_scale")  # 0.3 knew searches without these
+
+
+def without_later(settings: dict[str, Any]) -> dict[str, Any]:
+    """Settings by name, without later ones that have their default: as they were always told."""
+    plain = Settings()
+    return {n: v for n, v in settings.items() if n not in LATER or v != getattr(plain, n)}
 
 
 def _check_real(name: str, value: object) -> None:

@@ -358,8 +358,8 @@ def expand_chance(t, node, edges, odds):
 
 @rule
 def take_by_spread(t, node, edges):
-    """The outcome that lags behind its odds most."""
-    total, best, chosen = max(np.int64(node.visits), 1), -1e300, np.int64(NO_EDGE)
+    """The outcome that lags behind its odds most, this visit counted: rare ones wait."""
+    total, best, chosen = np.int64(node.visits) + 1, -1e300, np.int64(NO_EDGE)
     i = np.int64(node.edge)
     while i != NO_EDGE:
         e = edges[i]
