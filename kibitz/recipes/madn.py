@@ -2,7 +2,7 @@
 
 `default` searches true positions with a dense network over the compact view. `muzero` learns the
 game as a ring, and searches what it has learnt. Both are for a GPU and take any preset:
-`-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one (`--from FILE`), in
+`-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
 `smoke` is small enough to watch on two cores.
 """
