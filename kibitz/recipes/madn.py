@@ -51,7 +51,7 @@ MUZERO = MuZeroTraining(
 
 SMOKE = replace(
     MUZERO,
-    options={"preset": "dmadn", "distance": 6, "max_plies": 60},
+    options={"preset": "dmadn", "num_players": 2, "distance": 8, "max_plies": 120},
     config={"width": 32, "blocks": 2, "dynamics_blocks": 1},
     search=imagined_search(simulations=8, considered=4),
     learning=Unrolling(batch=64, steps=400, average_decay=0.9, forced_weight=1.0),

@@ -30,7 +30,7 @@ from ...game import Game, Options, Shape, nothing_hidden
 from . import cards, rules
 from .actions import decode, encode
 from .board import state
-from .expectimax import expectimax
+from .expectimax import EXPECTIMAX
 from .knowledge import known_cards, known_steps, redeal
 from .laws import FLAWS, card_flaw, step_flaw
 from .moves import score
@@ -48,6 +48,8 @@ from .view import (
 )
 
 __all__ = ["GAME", "MadnOptions", "candidates", "decode", "encode", "position_json"]
+
+SHORT_NAMES = {"dog": {"preset": "dog"}}
 
 
 def shape(options: MadnOptions) -> Shape:
@@ -94,7 +96,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
         "redeal": nothing_hidden,
         "deduces": True,
         "flaw": step_flaw,
-        "players": {**STEP_PLAYERS, "expectimax": expectimax},
+        "players": {**STEP_PLAYERS, "expectimax": EXPECTIMAX},
     }
 
 
