@@ -81,6 +81,12 @@ class LatentNet(PolicyNet):
 
     config: LatentConfig
 
+    def __init__(self, config: LatentConfig) -> None:
+        super().__init__()
+        self.config = config
+        # On the network's device: a list in Python could not be read while a GPU records.
+        self.register_buffer("side_of_seat", torch.tensor(config.sides), persistent=False)
+
     @property
     def latent_shape(self) -> tuple[int, ...]:
         """The shape of one latent."""
@@ -125,8 +131,8 @@ class LatentNet(PolicyNet):
             scores = config.all_sides * sides.softmax(1) - 1
         else:
             scores = 2 * sides.sigmoid() - 1
-        by_seat = scores[:, list(config.sides)].clamp(-1, 1)
-        return by_seat * config.largest_score
+        assert isinstance(self.side_of_seat, Tensor)
+        return scores.clamp(-1, 1).index_select(1, self.side_of_seat) * config.largest_score
 
 
 def scaled(latents: Tensor) -> Tensor:

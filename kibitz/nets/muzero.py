@@ -30,8 +30,7 @@ class MuZeroNet(LatentNet):
     config: MuZeroConfig
 
     def __init__(self, config: MuZeroConfig, seed: int = 0) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         width = config.width
         self.inputs = nn.Linear(config.view_size, width)
         self.blocks = _blocks(width, config.blocks)

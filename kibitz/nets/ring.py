@@ -57,8 +57,7 @@ class RingNet(LatentNet):
     config: RingConfig
 
     def __init__(self, config: RingConfig, seed: int = 0) -> None:
-        super().__init__()
-        self.config = config
+        super().__init__(config)
         width = config.width
         self.stem = _round(config.rows, width, 1)
         self.besides = nn.Linear(config.besides, width) if config.besides else None

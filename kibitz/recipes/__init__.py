@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..game import GameError
+from ..games import short_names
 
 if TYPE_CHECKING:
     from ..train.labelled.generate import Generation
@@ -41,6 +42,9 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
     game and is the default of those without a recipe of their own; `muzero`, which learns a model
     of any game; or one from outside the package, `FILE.py` or `FILE.py:NAME`.
     """
+    if str(game) in short_names():
+        game, chosen = short_names()[str(game)]
+        options = {**chosen, **options}
     if outside := re.fullmatch(r"(.+\.py)(?::(\w+))?", which):
         own, name = _recipes_in(Path(outside[1])), outside[2] or "default"
     else:

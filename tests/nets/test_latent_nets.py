@@ -11,6 +11,7 @@ from kibitz.nets.latent import sides_of
 from kibitz.nets.latent_model import LatentModel
 from kibitz.nets.muzero import MuZeroConfig, MuZeroNet
 from kibitz.nets.ring import RingConfig, RingNet
+from kibitz.train.weights import carried
 
 RING = RingConfig(
     view_size=3 * 20 + 5, rows=3, cells=20, ring=16, actions=7, codes=3, width=12, blocks=3
@@ -154,3 +155,19 @@ def test_a_memory_keeps_latents_in_rows(net):
     assert odds == pytest.approx(net.odds(after).softmax(1).detach().numpy(), abs=1e-5)
     assert logits_after == pytest.approx(outlook.policy.numpy(), abs=1e-5)
     assert ends == pytest.approx(outlook.ends.numpy(), abs=1e-5)
+
+
+def test_a_harder_game_on_the_ring_begins_with_what_an_easier_one_has_learnt():
+    """The blocks are carried, and what the cards add is new."""
+    easy, hard = (
+        RingNet(RingConfig(**all_kinds()["muzero_ring"].fitted(games.load("madn", preset=preset))))
+        for preset in ("dmadn_teams", "dog")
+    )
+    found = carried(easy, hard)
+    assert {
+        name for name in found.weights if name.startswith(("blocks", "acting", "settling"))
+    } >= {name for name in hard.state_dict() if name.startswith(("blocks", "acting", "settling"))}
+    assert set(found.left["of another shape"]) == {
+        *("action.weight", "place.weight", "policy.weight", "policy.bias"),
+        *("besides.weight", "chance.weight", "chance.bias", "code.weight"),
+    }

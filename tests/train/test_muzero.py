@@ -254,7 +254,8 @@ def test_a_network_that_imagines_nothing_is_refused(tmp_path):
 
 
 def test_games_with_a_recipe_of_their_own_have_it_as_well():
-    assert recipe("madn", "muzero").net == "muzero_ring"
+    assert recipe("madn", "muzero").net == recipe("dog", "muzero").net == "muzero_ring"
+    assert recipe("dog", "muzero", reveal="all").options == {"preset": "dog", "reveal": "all"}
     assert recipe("beasty_bar", "muzero").net == recipe(THREE_IN_A_ROW, "muzero").net == "muzero"
     with pytest.raises(GameError, match=r"has no recipe 'none'; it has: .*any, muzero"):
         recipe("beasty_bar", "none")
