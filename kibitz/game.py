@@ -79,9 +79,24 @@ class Planned:
 
     follow: Function  # follow(s, seat, rng, plan)
     plan: State
+    tuned: Mapping[str, range] = field(default_factory=dict)  # numbers of the plan that may change
 
     def __call__(self, s: State, seat: int, rng: Stream) -> int:
         return int(self.follow(s, seat, rng, self.plan))
+
+    def under(self, name: str, text: str) -> Planned:
+        """The same player with other numbers in its plan, from a text such as "depth=2"."""
+        plans = np.array([self.plan])
+        for part in text.split(","):
+            key, _, value = part.partition("=")
+            if key not in self.tuned:
+                has = ", ".join(self.tuned) or "no options"
+                raise GameError(f"{name} has no option {shown(key)}; it has: {has}")
+            least, most = self.tuned[key][0], self.tuned[key][-1]
+            if not value.isdecimal() or not least <= int(value[:9]) <= most:
+                raise GameError(f"{name}: {key} is {least} to {most}, not {shown(value)}")
+            plans[0][key] = int(value)
+        return dataclasses.replace(self, plan=plans.view(self.plan.dtype)[0])
 
 
 @rule
@@ -119,6 +134,7 @@ class Game:
     redeal: Function = nothing_hidden
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
+    candidates: Function = None  # type: ignore[assignment]  # None: all legal actions
     flaw: Function | None = None  # flaw(s, fresh): 0, or which of `flaws` a position has
     flaws: tuple[str, ...] = ()  # what each number of `flaw` means, the first being 1
     text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
@@ -159,6 +175,8 @@ class Game:
         self._check_views()
         if self.margin is None:
             object.__setattr__(self, "margin", self.score)
+        if self.candidates is None:
+            object.__setattr__(self, "candidates", self.actions)
         if self.text is None or getattr(self.text, "func", None) is fields_text:
             object.__setattr__(self, "text", functools.partial(fields_text, self.fresh))
         if self.seen is None or getattr(self.seen, "func", None) is view_text:
@@ -238,6 +256,19 @@ class Game:
     @property
     def view_size(self) -> int:
         return self.view.itemsize // 4
+
+    def player(self, text: str) -> Function | Planned:
+        """The compiled player of this name, which may be followed by options of its plan."""
+        name, colon, options = text.partition(":")
+        who = at_random if name == "random" else self.players.get(name)
+        if who is None:
+            has = ", ".join(["random", *self.players])
+            raise GameError(f"{self.name} has no compiled player {shown(text)}; there are: {has}")
+        if not colon:
+            return who
+        if not isinstance(who, Planned):
+            raise GameError(f"{shown(text)}: {name} has no options")
+        return who.under(name, options)
 
     def describe(self) -> dict[str, Any]:
         """All that must agree between a saved network or record and this game."""
@@ -404,7 +435,7 @@ def game_of(s: State) -> Game:
 
 def token(game: Game, player: str) -> State:
     """A record whose type says which compiled player is meant; its plan, where it has one."""
-    who, tag = game.players.get(player), tag_of(game.state)
+    who, tag = game.player(player), tag_of(game.state)
     fields = [(f"{player}_of_{tag}", np.int64)]
     if isinstance(who, Planned):
         plan = who.plan.dtype
@@ -465,6 +496,11 @@ def roll(s: State, rng: Stream) -> int:
 @overloaded
 def actions(s: State, out: NDArray[np.int16]) -> int:
     """Write the legal actions in ascending order and return how many. out: int16 [max_legal]"""
+
+
+@overloaded
+def candidates(s: State, out: NDArray[np.int16]) -> int:
+    """Write the legal actions that are worth a search, as `actions` does: at least one of them."""
 
 
 @overloaded

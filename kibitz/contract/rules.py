@@ -59,7 +59,10 @@ def _different_odds(trial: Trial) -> list[State]:
 
 
 def actions_ascend(trial: Trial) -> None:
-    """A seat to move has a legal action; they ascend, and are at most `max_legal`."""
+    """A seat to move has a legal action; they ascend, and are at most `max_legal`.
+
+    So do the candidates for a search, which are among them.
+    """
     game = trial.game
     for s in trial.decisions:
         out, n = trial.written(s)
@@ -71,6 +74,10 @@ def actions_ascend(trial: Trial) -> None:
             raise Broken(f"{trial.at(s)}: `actions` wrote {legal}, not ascending within 0..{last}")
         if (out[game.max_legal :] != UNWRITTEN).any():
             raise Broken(f"{trial.at(s)}: `actions` wrote behind its {game.max_legal} entries")
+        out = np.full(len(out), UNWRITTEN, np.int16)
+        searched = out[: max(int(trial.rules.candidates(s, out)), 0)].tolist()
+        if not searched or searched != [a for a in legal if a in searched]:
+            raise Broken(f"{trial.at(s)}: `candidates` wrote {searched}, legal are {legal}")
 
 
 def labels_tell_actions_apart(trial: Trial) -> None:

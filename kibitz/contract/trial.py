@@ -42,11 +42,22 @@ class NotTried(Exception):
 
 ASKED = (
     *("start", "turn", "odds", "roll", "actions", "play", "score", "margin", "observe", "redeal"),
-    *("known", "label", "flaw", "text", "parse", "seen", "about", "action_text", "news"),
+    *(
+        "candidates",
+        "known",
+        "label",
+        "flaw",
+        "text",
+        "parse",
+        "seen",
+        "about",
+        "action_text",
+        "news",
+    ),
 )
 LOADING = "loading the game's file"
 LAST_ARGUMENT = {
-    **{rule: ["out"] for rule in ("odds", "actions", "score", "margin")},
+    **{rule: ["out"] for rule in ("odds", "actions", "candidates", "score", "margin")},
     **{rule: ["rng"] for rule in ("roll", "redeal")},
     **{"observe": ["view"], "start": ["options"], "flaw": ["fresh"], "parse": ["text"]},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import functools
 import importlib
 import importlib.util
 import sys
@@ -27,9 +28,7 @@ def names() -> list[str]:
 
 def summary(name: str) -> str:
     """The first line of a game's rulebook, without loading the game."""
-    file = FOLDER / f"{name}.py"
-    source = file if file.exists() else FOLDER / name / "__init__.py"
-    docstring = ast.get_docstring(ast.parse(source.read_text(encoding="utf-8"))) or name
+    docstring = ast.get_docstring(ast.parse(_source(name).read_text(encoding="utf-8"))) or name
     return docstring.splitlines()[0]
 
 
@@ -51,12 +50,43 @@ def load(name: str | Path, **options: object) -> Game:
     game = getattr(found, "GAME", None)
     if not isinstance(game, Game):
         raise GameError(f"{found.__file__} does not end with GAME = Game(...)")
+    if (plain := _plain(name)) not in names() and plain in short_names():
+        options = {**short_names()[plain][1], **options}
     return game.bind(**options) if options else game
+
+
+def _plain(name: str | Path) -> str:
+    return str(name).lower().replace("-", "_")
+
+
+@functools.cache
+def short_names() -> dict[str, tuple[str, dict[str, object]]]:
+    """Names for a game under some options: the SHORT_NAMES in its file, which is not loaded.
+
+    >>> short_names()["dog"]
+    ('madn', {'preset': 'dog'})
+    """
+    found: dict[str, tuple[str, dict[str, object]]] = {}
+    for game in names():
+        for line in ast.parse(_source(game).read_text(encoding="utf-8")).body:
+            if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "SHORT_NAMES":
+                chosen = ast.literal_eval(line.value)
+                found |= {name: (game, options) for name, options in chosen.items()}
+    return found
+
+
+def _source(name: str) -> Path:
+    """The file in which a game of the package begins."""
+    file = FOLDER / f"{name}.py"
+    return file if file.exists() else FOLDER / name / "__init__.py"
 
 
 def module(name: str | Path) -> ModuleType:
     """The module of a game: `module("liars_dice").decode`."""
-    path, plain = Path(name), str(name).lower().replace("-", "_")
+    path, plain = Path(name), _plain(name)
+    if plain not in names() and plain in short_names():
+        plain = short_names()[plain][0]
+        path = Path(plain)
     if path.suffix == ".py" or "/" in str(name) or (plain not in names() and path.is_dir()):
         return _outside(path)
     if plain not in names():

@@ -22,8 +22,12 @@ from .accumulator import AccumulatorConfig, AccumulatorNet
 from .card_set import CardSetConfig, CardSetNet, DesignV2Config, DesignV2Net
 from .dual_view import DualViewConfig, DualViewNet, encoding_of
 from .evaluate import NetEvaluator
+from .latent import fitted_latent
+from .latent_model import LatentModel
+from .muzero import MuZeroConfig, MuZeroNet
 from .net import Net
 from .residual import ResidualConfig, ResidualNet, suited_width
+from .ring import RingConfig, RingNet, fitted_ring
 from .zones import ZoneConfig, ZoneNet, zones_of
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
@@ -100,6 +104,10 @@ def _fitted_residual(game: Game) -> dict[str, Any]:
     return sizes(game) | scores | {"width": suited_width(game.view_size)}
 
 
+def _fitted_muzero(game: Game) -> dict[str, Any]:
+    return fitted_latent(game) | {"width": suited_width(game.view_size)}
+
+
 @dataclass(frozen=True)
 class Kind:
     """One kind of network."""
@@ -122,6 +130,8 @@ class Kind:
     """Called with a game, a network and a device. Its keywords are options of a player's text."""
     guides_search: bool = True
     """Whether it answers views with priors and values, as a tree search needs them."""
+    model: Callable[[Net, str], LatentModel] | None = None
+    """Called with a network and a device: how it imagines what follows, for a latent search."""
 
 
 KINDS = (
@@ -131,6 +141,8 @@ KINDS = (
     Kind("design_v2", DesignV2Config, DesignV2Net),
     Kind("accumulator", AccumulatorConfig, AccumulatorNet),
     Kind("dual_view", DualViewConfig, DualViewNet, sizes=_encoded),
+    Kind("muzero", MuZeroConfig, MuZeroNet, fitted=_fitted_muzero, model=LatentModel),
+    Kind("muzero_ring", RingConfig, RingNet, fitted=fitted_ring, model=LatentModel),
 )
 
 HOUSE = Path(__file__).parent.parent

@@ -15,8 +15,10 @@ import numpy as np
 from ..devices import Cpu
 from ..game import DEFAULT_VIEW, Game
 from ..games import module
+from ..options import shortened
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
+from .imagining import LatentTreeSearch, imagining_settings
 from .searching import TreeSearch
 from .sight import Actions, Odds, Player, PlayerError, Sight
 from .texts import REGISTRY, check_options, real, register, whole
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from ..nets.kinds import Judge, Judgement, Kind
 
+MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
@@ -163,9 +166,11 @@ def network(
 
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
     own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
-    of a kind of your own; and `leaves=4`, how many leaves of a tree a search evaluates together.
+    of a kind of your own; `leaves=4`, how many leaves of a tree a search evaluates together; and
+    `model=rules`, which lets a network that imagines the game search true positions instead.
     """
     _check_device(device)
+    model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
     leaves = whole("leaves", own.pop("leaves"), least=1) if "leaves" in own else None
@@ -177,6 +182,8 @@ def network(
     weights, count = f"{net.sha256} on {device}", whole("sims", sims)
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
+    if _imagines(kind, model, count):
+        return _imagining(game, net, kind, count, name, device)
     if count:
         search = Settings(simulations=count, explore=EXPLORE)
         return _searching(game, net, search, name, device, leaves)
@@ -212,11 +219,29 @@ def _searching(
     )
 
 
+def _imagines(kind: Kind, model: str, sims: int) -> bool:
+    """Whether to search in the network's own model of the game."""
+    if model not in ("", *MODELS):
+        raise PlayerError(f"model={shortened(model)}: there are {', '.join(MODELS)}")
+    if model and not sims:
+        raise PlayerError(f"model={model}: only a search has a model; say sims=50, too")
+    if model == "own" and kind.model is None:
+        raise PlayerError("model=own: this network imagines nothing; only model=rules is there")
+    return bool(sims) and kind.model is not None and model != "rules"
+
+
+def _imagining(game: Game, net: Any, kind: Kind, sims: int, name: str, device: str) -> TreeSearch:
+    assert kind.model is not None
+    weights = f"{net.sha256} on {device}"
+    settings = imagining_settings(net.config.codes > 1, sims)
+    return LatentTreeSearch(game, settings, kind.model(net, device), name, device, weights)
+
+
 def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    check_options("net", own, [*REGISTRY["net"].defaults, "code", "leaves", *has])
+    check_options("net", own, [*REGISTRY["net"].defaults, "code", "leaves", "model", *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

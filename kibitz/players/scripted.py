@@ -25,7 +25,7 @@ class Scripted:
         """The name and a hash of the sources; with a plan, of the plan, too."""
         if self.name == "random" or self.game is None:
             return self.name
-        function = self.game.players[self.name]
+        function = self.game.player(self.name)
         plan = function.plan.tobytes() if isinstance(function, Planned) else b""
         follow = function.follow if isinstance(function, Planned) else function
         return f"{self.name} {digest(_sources(follow), plan, _bytecode(follow))}"

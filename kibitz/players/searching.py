@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import asdict, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from ..chance import Streams
 from ..game import Game
 from ..options import shortened
-from ..search.mcts import Evaluator, Found, Search, Settings
+from ..search.latent import LatentSearch
+from ..search.lines import Line
+from ..search.mcts import Evaluator, Search, Settings
+from ..search.settings import Found, without_later
 from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import REGISTRY, check_options, limit, real, register, whole
@@ -23,6 +26,9 @@ FIRST_PART = 16  # simulations before an analysis is shown for the first time
 LARGEST_PART = 100_000
 SECONDS_PER_PART = 0.2
 ROOM = 200_000  # simulations that a tree grows by where a clock ends an analysis
+
+
+AnySearch: TypeAlias = Search | LatentSearch
 
 
 class TreeSearch:
@@ -49,11 +55,11 @@ class TreeSearch:
         # With very many simulations fewer trees, or they would need more memory than there is.
         self.device, self.trees = device, min(trees, 1 + nodes // max(settings.simulations, 1))
         self.weights, self.leaves = weights, leaves
-        self._searches: dict[tuple[int, int], Search] = {}
+        self._searches: dict[tuple[int, int], AnySearch] = {}
 
     @property
     def identity(self) -> str:
-        settings = asdict(self.settings)
+        settings = without_later(asdict(self.settings))
         who, prior_share = settings.pop("rollout"), settings.pop("prior_share")
         if isinstance(self.evaluator, str):
             evaluator: str = self.evaluator  # answers to the bit the same on every device
@@ -89,7 +95,7 @@ class TreeSearch:
         rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
         return found
 
-    def _search(self, size: int, settings: Settings, leaves: int) -> Search:
+    def _search(self, size: int, settings: Settings, leaves: int) -> AnySearch:
         return Search(
             self.game, size, settings, evaluator=self.evaluator, device=self.device, leaves=leaves
         )
@@ -100,6 +106,7 @@ class TreeSearch:
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         """Searches in parts, so that somebody can watch; Ctrl-C ends it with what there is."""
         search, part = self._analysis(inquiry.seconds, self._leaves(sight))
+        assert isinstance(search, Search)
         most = search.settings.simulations
         began, done = time.monotonic(), min(1 + part, most)  # the first makes the root
         found = search.run(sight.imagine(), sight.rngs.copy(), simulations=done)
@@ -117,7 +124,7 @@ class TreeSearch:
             pass
         return thought
 
-    def _analysis(self, seconds: float | None, leaves: int) -> tuple[Search, int]:
+    def _analysis(self, seconds: float | None, leaves: int) -> tuple[AnySearch, int]:
         """A search of one table, and how many simulations come before it is first shown.
 
         Parts are whole batches of leaves: watching must not change what is found.
@@ -130,10 +137,10 @@ class TreeSearch:
         return self._search(1, settings, leaves), part
 
     def _thought(
-        self, search: Search, found: Found, sight: Sight, inquiry: Inquiry, seconds: float
+        self, search: AnySearch, found: Found, sight: Sight, inquiry: Inquiry, seconds: float
     ) -> Thought:
-        lines = {line[0].action: line for line in search.lines(0, inquiry.lines) if line}
-        actions, best = sight.actions[0], int(found.best[0])
+        lines = self._lines(search, inquiry)
+        actions, best = found.actions[0, : found.counts[0]].tolist(), int(found.best[0])
         candidates = [
             Candidate(
                 action=action,
@@ -156,6 +163,11 @@ class TreeSearch:
             depth=max((len(line) for line in lines.values()), default=0),
             seconds=seconds,
         )
+
+    def _lines(self, search: AnySearch, inquiry: Inquiry) -> dict[int, Line]:
+        """What the most visited actions lead to, by action."""
+        assert isinstance(search, Search)
+        return {line[0].action: line for line in search.lines(0, inquiry.lines) if line}
 
     def _room(self, tables: int) -> int:
         """How many trees to make for so many tables.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..game import Game
+from ..game import Game, GameError
 from ..options import shortened
 from .scripted import Scripted
 from .sight import Player, PlayerError
@@ -90,9 +90,14 @@ def player(text: str, game: Game) -> Player:
     """
     name, _, rest = spelled(text).partition(":")
     if name == "random" or name in game.players:
-        if rest:
-            raise PlayerError(f"{shortened(text)!r}: {name} has no options")
-        return Scripted(name, game)
+        if not rest:
+            return Scripted(name, game)
+        compact = f"{name}:{''.join(rest.lower().split())}"
+        try:
+            game.player(compact)
+        except GameError as error:
+            raise PlayerError(str(error)) from None
+        return Scripted(compact, game)
     if name not in REGISTRY:
         has = ", ".join(names(game))
         raise PlayerError(f"{game.name} has no player {shortened(name)!r}; there are: {has}")

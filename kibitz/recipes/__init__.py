@@ -9,13 +9,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..game import GameError
+from ..games import short_names
 
 if TYPE_CHECKING:
     from ..train.labelled.generate import Generation
     from ..train.method import Training
+    from ..train.muzero.loop import MuZeroTraining
     from ..train.tree_search.loop import SearchTraining
 
 FOLDER = Path(__file__).parent
+ANY_GAME = ("any", "muzero")  # recipes that serve every game
 
 
 def names() -> list[str]:
@@ -36,17 +39,25 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
     """A recipe for a game under these options.
 
     which: `default`; another that the game's file has, such as `demo`; `any`, which serves every
-    game and is the default of those without a recipe of their own; or one from outside the package,
-    `FILE.py` or `FILE.py:NAME`.
+    game and is the default of those without a recipe of their own; `muzero`, which learns a model
+    of any game; or one from outside the package, `FILE.py` or `FILE.py:NAME`.
     """
+    if str(game) in short_names():
+        game, chosen = short_names()[str(game)]
+        options = {**chosen, **options}
     if outside := re.fullmatch(r"(.+\.py)(?::(\w+))?", which):
         own, name = _recipes_in(Path(outside[1])), outside[2] or "default"
     else:
         own, name = _recipes_of(str(game)), which
         if name == "any" or (name == "default" and not own):
             return any_game(game, **options)
+        if name == "muzero" and name not in own:
+            return any_muzero(game, **options)
     if name not in own:
-        where, has = outside[1] if outside else game, ", ".join(own if outside else [*own, "any"])
+        where, has = (
+            outside[1] if outside else game,
+            ", ".join(own if outside else [*own, *ANY_GAME]),
+        )
         raise GameError(f"{where} has no recipe {name!r}; it has: {has}")
     return replace(own[name], game=str(game), options={**own[name].options, **options})
 
@@ -75,3 +86,10 @@ def any_game(game: str | Path, **options: object) -> SearchTraining:
     from ._any_game import any_game
 
     return any_game(game, **options)
+
+
+def any_muzero(game: str | Path, **options: object) -> MuZeroTraining:
+    """The recipe that learns a model of any game."""
+    from ._any_game import any_muzero
+
+    return any_muzero(game, **options)

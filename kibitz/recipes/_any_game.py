@@ -1,7 +1,7 @@
-"""Any game: a residual network over its view, tree search, self-play; made for two cores.
+"""Any game: a network over its view, search and self-play; made for two cores.
 
-It serves games that have no recipe of their own, with any number of seats, also from outside the
-package.
+They serve games that have no recipe of their own, with any number of seats, also from outside the
+package: `any` searches true positions, `muzero` a model that it learns.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from ..chance import streams
 from ..game import Game
 from ..games import load
 from ..search.mcts import Settings
+from ..train.muzero.learner import Unrolling
+from ..train.muzero.loop import MuZeroTraining
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 
@@ -57,6 +59,37 @@ def any_game(name: str | Path, **options: object) -> SearchTraining:
         gate_every=10,
         gate_games=200,
         baselines=("random", *game.players),
+    )
+
+
+def any_muzero(name: str | Path, **options: object) -> MuZeroTraining:
+    """The recipe that learns a model of a game, by its name or path, under these options."""
+    game = load(name, **options)
+    return MuZeroTraining(
+        game=str(name),
+        options=dict(options),
+        net="muzero",
+        search=imagined_search(simulations=24, considered=8),
+        learning=Unrolling(steps=ITERATIONS * STEPS),
+        games=256,
+        steps=STEPS,
+        replay_size=100_000,
+        iterations=ITERATIONS,
+        gate_every=10,
+        gate_games=200,
+        baselines=("random", *game.players),
+    )
+
+
+def imagined_search(simulations: int, considered: int = 16, c_scale: float = 1.0) -> Settings:
+    """Gumbel search in a learned model, with chance spread over its codes."""
+    return Settings(
+        simulations=simulations,
+        root="gumbel",
+        considered=considered,
+        c_scale=c_scale,
+        inner="improved",
+        chance="spread",
     )
 
 

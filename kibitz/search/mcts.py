@@ -8,41 +8,25 @@ another is in the network. Few trees make small batches, unless each selects sev
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import itertools
-import math
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..batch import NO_ACTION, check_states, compiled_player, illegal_choice, turns_all
-from ..chance import STREAM
-from ..devices import Array, Gpu, as_words, check_memory, device_named
-from ..game import Game, GameError
-from ..options import shown, whole_number
-from . import gumbel
+from ..batch import NO_ACTION, compiled_player, illegal_choice
+from ..devices import Array, Gpu, as_words, device_named
+from ..game import Game, GameError, nothing_hidden
+from ..options import whole_number
 from .leaves import put_aside_all, resume_all, take_back_all, walk_dtype
 from .lines import GrownTree, Line
-from .tree import (
-    Forest,
-    RootRows,
-    Selection,
-    backup_all,
-    clear_all,
-    decide_by_halving_all,
-    decide_by_visits_all,
-    draw_noise_all,
-    empty_forest,
-    empty_rows,
-    read_roots_all,
-    uniforms_all,
-    write_priors_all,
-)
+from .rooted import Rooted
+from .rooted import gamma as gamma
+from .settings import MOST_SIMULATIONS, WORDS, Found
+from .settings import Settings as Settings
+from .settings import sampled as sampled
+from .tree import Forest, backup_all, clear_all, empty_forest
 from .walk import (
     ROLLOUT,
     UNIFORM,
@@ -54,12 +38,7 @@ from .walk import (
     think_by_player_all,
 )
 
-Floats = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
-MOST_EDGES = 1 << 10  # for each simulation
 MOST_LEAVES = 1 << 10
-MOST_SIMULATIONS = 1 << 24  # of one tree: its nodes are numbered, and fill a GiB
 
 
 class Evaluator(Protocol):
@@ -79,86 +58,7 @@ class Evaluator(Protocol):
         """On a GPU: the CUDA stream on which it answers the views in this room."""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How to search."""
-
-    simulations: int = 200
-    """Simulations per tree."""
-    explore: float = 2.0
-    """PUCT's constant: 1 to 4 differ little."""
-    root: Literal["puct", "gumbel"] = "puct"
-    """Who decides at the root."""
-    considered: int = 16
-    """Gumbel search: how many root actions are tried."""
-    c_visit: float = 50.0
-    """Gumbel search: a value weighs (c_visit + most visits) * c_scale against the policy."""
-    c_scale: float = 0.2
-    """See `c_visit`."""
-    noise: float = 0.0
-    """PUCT: the share of Dirichlet noise in the root's priors, for self-play."""
-    alpha: float = 0.3
-    """How even that noise is: 10 divided by the usual number of actions serves well."""
-    seconds: float | None = None
-    """Stop after this time, whatever the number of simulations (which then is the most)."""
-    edges_per_simulation: int = 8
-    """Room in a tree for new edges. A full tree goes on without growing."""
-    rollout: str = "random"
-    """Who plays rollouts to their end, at all seats: `random`, or a compiled player of the game."""
-    prior_share: float = 0.5
-    """The share of a node's priors for what a compiled player of rollouts would do there."""
-
-    def __post_init__(self) -> None:
-        if isinstance(self.simulations, int) and self.simulations < 1:
-            raise GameError(f"a search makes at least one simulation, not {self.simulations}")
-        for name, most in (
-            ("simulations", MOST_SIMULATIONS),
-            ("considered", MOST_SIMULATIONS),
-            ("edges_per_simulation", MOST_EDGES),
-        ):
-            # Python's own: NumPy's small integers overflow when rooms are computed from them.
-            number = whole_number(f"{name} of a search", getattr(self, name), 1, most)
-            object.__setattr__(self, name, number)
-        for name in ("explore", "noise", "alpha"):
-            _check_real(name, getattr(self, name))
-        for name in ("c_visit", "c_scale"):
-            _check_real(name, getattr(self, name))
-            if getattr(self, name) == 0:
-                raise GameError(f"{name}=0: {name} is above 0")
-        _check_real("prior_share", self.prior_share)
-        if self.prior_share > 1:
-            raise GameError(f"prior_share={self.prior_share}: prior_share is a share, 1 at most")
-        if self.seconds is not None:
-            _check_real("seconds", self.seconds)
-
-
-def _check_real(name: str, value: object) -> None:
-    real = isinstance(value, (int, float, np.floating)) and not isinstance(value, bool)
-    if not real or not 0 <= value < math.inf:  # type: ignore[operator]
-        raise GameError(f"{name}={shown(value)}: {name} is a number, finite and 0 or more")
-
-
-@dataclass(frozen=True)
-class Found:
-    """What a search found, by tree; lists are in the order of the legal actions."""
-
-    actions: NDArray[np.int16]  # [trees, max_legal]
-    counts: Integers  # how many of them [trees]
-    visits: NDArray[np.int32]  # [trees, max_legal]
-    values: Floats  # mean for the seat that thinks; zero where not visited [trees, max_legal]
-    priors: Floats  # [trees, max_legal]
-    policy: Floats  # what to learn from: visits, or the improved policy of Gumbel search
-    value: Floats  # of the root, for the seat that thinks [trees]
-    best: Integers  # the action to play [trees]
-    simulations: Integers  # [trees]
-
-    def first(self, trees: int) -> Found:
-        """What was found by the first so many trees."""
-        fields = dataclasses.fields(self)
-        return Found(**{field.name: getattr(self, field.name)[:trees] for field in fields})
-
-
-class Search:
+class Search(Rooted):
     """Trees for `size` tables of a game, to be used again and again.
 
     leaves: how many of each tree a network evaluates together. More are faster where there are few
@@ -189,13 +89,14 @@ class Search:
         self.leaves = whole_number("leaves of a tree", leaves, 1, MOST_LEAVES)
         self.game, self.size = game, whole_number("the trees of a search", size, least=1)
         self.settings = settings = settings or Settings()
+        self._check_open()
         self.device = device_named(device, threads)
         self.forest = empty_forest(
             self.device,
             self.size,
             game.seats,
             game.max_legal,
-            settings.simulations,
+            settings.simulations * (2 if settings.chance == "spread" else 1),
             settings.edges_per_simulation,
         )
         self.tables = empty_tables(self.device, game, self.size)
@@ -205,17 +106,12 @@ class Search:
         self._player = self.device.put(compiled_player(game, settings.rollout))
         self.lanes = [] if isinstance(evaluator, str) else self._lanes(evaluator)
 
-    def _selection(self) -> Selection:
-        s = self.settings
-        plan = gumbel.plan(s.considered if s.root == "gumbel" else 0, s.simulations)
-        return Selection(
-            explore=float(s.explore),
-            c_visit=float(s.c_visit),
-            c_scale=float(s.c_scale),
-            noise=self.device.empty((self.size, self.game.max_legal), np.float32),
-            plan=self.device.put(plan),
-            root_values=self.device.empty(self.size, np.float64),
-        )
+    def _check_open(self) -> None:
+        """Refuse what needs to see everything. Deals stay rolled, whatever is known of them."""
+        ways = {name: getattr(self.settings, name) for name in WORDS}
+        odd = [f"{name}={way}" for name, way in ways.items() if way != WORDS[name][0]]
+        if odd and (self.game.redeal is not nothing_hidden or self.game.secret_moves):
+            raise GameError(f"{', '.join(odd)}: only for games in which nothing is hidden")
 
     def _lanes(self, evaluator: Evaluator) -> list[Lane]:
         parts = min(self.size, 2 if isinstance(self.device, Gpu) else self.device.threads)
@@ -288,10 +184,6 @@ class Search:
         )
         return grown.lines(whole_number("lines", count, 1), whole_number("steps", depth, 1))
 
-    def _deadline(self) -> float | None:
-        seconds = self.settings.seconds
-        return None if seconds is None else time.monotonic() + seconds
-
     def _plant(self, states: Array, rngs: Array, reuse: bool) -> None:
         if not (reuse and self.grown and self._has_room()):
             self.device.run(clear_all, self.size, self.forest)
@@ -307,21 +199,6 @@ class Search:
         slots, edges = self.forest.nodes.shape[1], self.forest.edges.shape[1]
         full = (4 * trees["nodes"] >= 3 * slots) | (trees["edges"] + self.game.max_legal > edges)
         return not full.any()
-
-    def _check(self, states: Array, rngs: Array) -> None:
-        check_states(self.game, states)
-        if len(states) != self.size or rngs.shape != (self.size,) or rngs.dtype != STREAM:
-            given = f"{len(states)} with streams {list(rngs.shape)}"
-            raise GameError(f"this search is for {self.size} tables, not {given}")
-        check_memory("chance streams", rngs)
-
-    def _check_turns(self, states: Array) -> None:
-        turns = self.device.empty(self.size, np.int64)
-        self.device.run(turns_all, self.size, states, turns)
-        if (waiting := np.flatnonzero(self.device.get(turns) < 0)).size:
-            raise GameError(
-                f"table {waiting[0]} has no seat to move, so there is nothing to search"
-            )
 
     def _check_plan(self, count: int) -> None:
         planned = self.settings.simulations
@@ -377,75 +254,6 @@ class Search:
     @functools.cached_property
     def _illegal(self) -> Array:
         return self.device.empty(self.size, np.int64)
-
-    # the root
-
-    @functools.cached_property
-    def _rows(self) -> RootRows:
-        return empty_rows(self.device, self.size, self.game.max_legal)
-
-    def roots(self) -> RootRows:
-        """What the last search found; on the device, and only until the next one."""
-        self.device.run(read_roots_all, self.size, self.forest, self._rows)
-        if self.settings.root == "gumbel":
-            self.device.run(decide_by_halving_all, self.size, self._rows, self.selection)
-        else:
-            self.device.run(decide_by_visits_all, self.size, self._rows)
-        return self._rows
-
-    def _host_roots(self) -> RootRows:
-        return RootRows(*(np.array(self.device.get(array)) for array in self.roots()))
-
-    def _prepare_roots(self) -> None:
-        """Noise on the roots, once they have their priors."""
-        if self.settings.root == "gumbel":
-            self.device.run(draw_noise_all, self.size, self.forest, self.selection)
-        elif self.settings.noise > 0.0:
-            self._mix_noise_into_priors(self._host_roots())
-
-    def _mix_noise_into_priors(self, rows: RootRows) -> None:
-        s = self.settings
-        dirichlet = np.where(self._legal(rows), gamma(s.alpha, *self._uniforms(3)), 0.0)
-        dirichlet /= np.maximum(dirichlet.sum(1, keepdims=True), 1e-30)
-        mixed = self.device.put((1 - s.noise) * rows.priors + s.noise * dirichlet)
-        self.device.run(write_priors_all, self.size, self.forest, mixed)
-
-    def _legal(self, rows: RootRows) -> NDArray[np.bool_]:
-        """Where a list has an action. [trees, max_legal]"""
-        return np.arange(self.game.max_legal) < np.asarray(rows.counts)[:, None]
-
-    def _uniforms(self, rows: int) -> Floats:
-        """[rows, trees, max_legal], drawn from the trees' streams; logarithms are for the host."""
-        out = self.device.empty((self.size, rows * self.game.max_legal), np.float64)
-        self.device.run(uniforms_all, self.size, self.forest.rngs, out)
-        drawn: Floats = self.device.get(out).reshape(self.size, rows, -1)
-        return drawn.transpose(1, 0, 2)
-
-    def _found(self) -> Found:
-        rows = self._host_roots()
-        return Found(
-            actions=rows.acts,
-            counts=rows.counts,
-            visits=rows.visits,
-            values=rows.means,
-            priors=rows.priors,
-            policy=rows.policy,
-            value=rows.value,
-            best=rows.best,
-            simulations=rows.simulations,
-        )
-
-
-def gamma(alpha: float, a: Floats, b: Floats, c: Floats) -> Floats:
-    """Gamma-distributed numbers from three uniform ones each, near enough for noise.
-
-    Wilson and Hilferty: the cube root of a gamma variable of shape 1 + alpha is almost normal; a
-    power of a uniform one takes the shape down to alpha.
-    """
-    normal = np.sqrt(-2.0 * np.log(a)) * np.cos(2.0 * np.pi * b)
-    k = 1.0 + alpha
-    root = 1.0 - 1.0 / (9.0 * k) + normal / (3.0 * np.sqrt(k))
-    return np.asarray(k * np.maximum(root, 0.0) ** 3 * c ** (1.0 / alpha))
 
 
 class Lane:
@@ -512,17 +320,3 @@ def interleave(lanes: list[Lane], count: int, deadline: float | None) -> None:
             return
         for lane in lanes:
             lane.simulate(min(most, count - done))
-
-
-def sampled(found: Found, temperature: float, uniform: Callable[[int], Array]) -> Array:
-    """Actions drawn from the policy, sharpened or flattened; 0 plays the best. [trees]
-
-    uniform: called with a number, gives so many random numbers from 0 to 1.
-    """
-    if temperature == 0.0:
-        return found.best
-    odds = found.policy ** (1.0 / temperature)
-    sums = (odds / odds.sum(1, keepdims=True)).cumsum(1)
-    draw = uniform(len(odds))[:, None] * sums[:, -1:]
-    pick = np.minimum((sums <= draw).sum(1), found.counts - 1)
-    return found.actions[np.arange(len(odds)), pick].astype(np.int64)

@@ -20,6 +20,7 @@ from ..game import (
     OVER,
     Game,
     actions,
+    candidates,
     choose,
     margin,
     play,
@@ -165,7 +166,7 @@ def roll_on(tables, notes, i, clock):
         if k == notes.facts.shape[1]:
             return FULL
         legal = notes.actions[i, k]
-        count = actions(s, legal)
+        count = candidates(s, legal)
         if count > 1:
             return DECIDES
         notes.policy[i, k, 0] = 1.0

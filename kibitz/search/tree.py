@@ -8,6 +8,9 @@ them to take, and in the end puts a value by seat into the record and backs it u
 An action that was illegal when its node was made can be legal under another deal, so edges are a
 chained list and count how often they could have been chosen. Values are sums by seat and nothing is
 negated: two seats, teams and four players are one path.
+
+Chance is rolled by the walk or, if it is spread, has nodes of its own. Their edges are outcomes,
+each visited about as often as it is likely, and what is backed up from there is the expectation.
 """
 
 from __future__ import annotations
@@ -17,14 +20,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..chance import STREAM, UNIT, below, bits
+from ..chance import STREAM, UNIT, below, bits, mix
 from ..compiled import kernel, rule
 from ..devices import Array, Device
-from .gumbel import improve, log_prior, value_weight
+from .gumbel import log_prior, value_weight
 
 DEPTH = 96  # decisions a simulation may go down before its position is evaluated as it is
 NO_EDGE = -1
 NEVER = -1e9  # the noise of what is no action
+OUTCOME = -1  # in place of how often an edge was available: it is an outcome of chance
 WAITS, ENDED = 1, 0  # t.pending: the leaf is to be evaluated, or the game was over
 
 NODE = np.dtype(
@@ -86,6 +90,7 @@ class Forest(NamedTuple):
     rngs: Array  # a chance stream for each [trees]
     nodes: Array  # [trees, slots]
     edges: Array  # [trees, edges]
+    judged: Array  # what the evaluator said of a node, for the seat to move. float32 [trees, slots]
 
 
 class Selection(NamedTuple):
@@ -97,20 +102,10 @@ class Selection(NamedTuple):
     noise: Array  # Gumbel search: by root action, its noise plus its logit [trees, max_legal]
     plan: Array  # Gumbel search: the visits that are due, see `gumbel.plan`; one row for PUCT alone
     root_values: Array  # Gumbel search: what the evaluator says of the root, for its seat [trees]
-
-
-class RootRows(NamedTuple):
-    """What is read out of the roots: lists in the order of the legal actions, zeros behind them."""
-
-    acts: Array  # int16 [trees, max_legal]
-    counts: Array  # int64 [trees]
-    visits: Array  # int32 [trees, max_legal]
-    means: Array  # float64, for the seat that thinks [trees, max_legal]
-    priors: Array  # float64 [trees, max_legal]
-    simulations: Array  # int64 [trees]
-    policy: Array  # what to learn from: visits, or the improved policy. float64 [trees, max_legal]
-    value: Array  # of the root, for the seat that thinks. float64 [trees]
-    best: Array  # the action to play. int64 [trees]
+    gumbel_scale: float  # of the noise
+    improved: int  # whether the improved policy decides inside the tree, not PUCT
+    spread: int  # whether chance is spread over its outcomes, not rolled
+    by_path: int  # whether nodes are named by the moves that lead there, not by what is known
 
 
 def empty_forest(
@@ -129,21 +124,7 @@ def empty_forest(
         rngs=device.empty(size, STREAM),
         nodes=device.empty((size, slots), NODE),
         edges=device.empty((size, room), edge_dtype(seats)),
-    )
-
-
-def empty_rows(device: Device, size: int, max_legal: int) -> RootRows:
-    lists = size, max_legal
-    return RootRows(
-        acts=device.empty(lists, np.int16),
-        counts=device.empty(size, np.int64),
-        visits=device.empty(lists, np.int32),
-        means=device.empty(lists, np.float64),
-        priors=device.empty(lists, np.float64),
-        simulations=device.empty(size, np.int64),
-        policy=device.empty(lists, np.float64),
-        value=device.empty(size, np.float64),
-        best=device.empty(size, np.int64),
+        judged=device.empty((size, slots), np.float32),
     )
 
 
@@ -158,6 +139,18 @@ def slot_of(nodes, name):
     while nodes[i].name != name and nodes[i].name != np.uint64(0):
         i = (i + 1) & mask
     return i
+
+
+@rule
+def step_name(name, label):
+    """The name of what comes after a node, by path: by an action or an outcome of this label."""
+    return mix(name, label + 1) | np.uint64(1)
+
+
+@rule
+def has_room(t, nodes, edges, count):
+    """Whether a tree can take in one more node with so many edges."""
+    return t.edges + count <= edges.shape[0] and 4 * t.nodes < 3 * nodes.shape[0]
 
 
 @rule
@@ -245,10 +238,55 @@ def take_by_puct(t, node, edges, seat, explore):
         if score > best:
             best, chosen, edge = score, j, i
     if chosen != NO_EDGE:
-        t.path[t.depth] = edge
-        t.depth += 1
-        node.visits += 1
+        take(t, node, edge)
     return chosen
+
+
+@rule
+def improved_logit(e, seat, weight, mixed):
+    """An action's logit in the improved policy; `mixed` is the value of what was never tried."""
+    return log_prior(e.prior) + weight * (mean(e, seat) if e.visits > 0 else mixed)
+
+
+@rule
+def take_by_improved_policy(t, node, edges, judged, seat, selection):
+    """Of all actions of a node the one that lags behind the improved policy most.
+
+    The node's edges are in the order of the actions at hand: nothing may be hidden. judged: what
+    the evaluator said of the node, for the seat to move.
+    """
+    most, total, share, tried = 0, 0, 0.0, 0.0
+    i = np.int64(node.edge)
+    while i != NO_EDGE:
+        e = edges[i]
+        most = max(most, np.int64(e.visits))
+        if e.visits > 0:
+            total += np.int64(e.visits)
+            share += np.float64(e.prior)
+            tried += np.float64(e.prior) * mean(e, seat)
+        i = np.int64(e.next)
+    mixed = (np.float64(judged) + total * (tried / max(share, 1e-9))) / (1 + total)
+    weight = value_weight(most, selection.c_visit, selection.c_scale)
+    top, power = -1e300, 0.0
+    for j in range(t.legal):
+        top = max(top, improved_logit(edges[node.edge + j], seat, weight, mixed))
+    for j in range(t.legal):
+        power += math.exp(improved_logit(edges[node.edge + j], seat, weight, mixed) - top)
+    best, chosen = -1e300, 0
+    for j in range(t.legal):
+        e = edges[node.edge + j]
+        share = math.exp(improved_logit(e, seat, weight, mixed) - top) / power
+        if share - e.visits / (1 + total) > best:
+            best, chosen = share - e.visits / (1 + total), j
+    take(t, node, node.edge + chosen)
+    return chosen
+
+
+@rule
+def take(t, node, edge):
+    t.path[t.depth] = edge
+    t.depth += 1
+    node.visits += 1
 
 
 @rule
@@ -265,9 +303,7 @@ def take_by_draw(t, rng, node, edges):
         while left >= 0.0 and chosen < t.legal - 1:
             chosen += 1
             left -= np.float64(edges[node.edge + chosen].prior) / total
-    t.path[t.depth] = node.edge + chosen
-    t.depth += 1
-    node.visits += 1
+    take(t, node, node.edge + chosen)
     return chosen
 
 
@@ -306,13 +342,76 @@ def take_by_halving(t, nodes, edges, noise, selection):
     return chosen
 
 
+# Chance ----------------------------------------------------------------------------------------
+
+
+@rule
+def expand_chance(t, node, edges, odds):
+    """An edge for every outcome, in their order."""
+    node.edge = t.edges
+    node.visits = 0
+    for outcome in range(odds.shape[0]):
+        i = new_edge(t, edges, outcome, odds[outcome])
+        edges[i].available = OUTCOME
+        edges[i].next = i + 1 if outcome < odds.shape[0] - 1 else NO_EDGE
+
+
+@rule
+def take_by_spread(t, node, edges):
+    """The outcome that lags behind its odds most, this visit counted: rare ones wait."""
+    total, best, chosen = np.int64(node.visits) + 1, -1e300, np.int64(NO_EDGE)
+    i = np.int64(node.edge)
+    while i != NO_EDGE:
+        e = edges[i]
+        lag = np.float64(e.prior) - np.float64(e.visits) / np.float64(total)
+        if e.prior > 0.0 and lag > best:
+            best, chosen = lag, i
+        i = np.int64(e.next)
+    take(t, node, chosen)
+    return np.int64(edges[chosen].label)
+
+
+@rule
+def take_by_roll(rng, node, edges):
+    """An outcome drawn by its odds, as `chance.pick` draws. It is no part of the path."""
+    left, last = np.float64(np.int64(bits(rng))) * UNIT, np.int64(node.edge)
+    i = last
+    while i != NO_EDGE:
+        e = edges[i]
+        if e.prior > 0.0:
+            last = i
+            if left < np.float64(e.prior):
+                break
+            left -= np.float64(e.prior)
+        i = np.int64(e.next)
+    return np.int64(edges[last].label)
+
+
+@rule
+def expect(t, edges, first):
+    """Put the expectation over the outcomes that were visited into the record.
+
+    first: the edge of the first outcome.
+    """
+    for seat in range(t.value.shape[0]):
+        odds, value = 0.0, 0.0
+        i = first
+        while i != NO_EDGE:
+            e = edges[i]
+            if e.visits > 0:
+                odds += np.float64(e.prior)
+                value += np.float64(e.prior) * mean(e, seat)
+            i = np.int64(e.next)
+        t.value[seat] = value / odds
+
+
 # Leaves and backup -----------------------------------------------------------------------------
 
 
 @rule
 def keep_leaf(t, name, slot, nodes, edges):
     """Make the position at hand a node where there is room."""
-    room = t.edges + t.legal <= edges.shape[0] and 4 * t.nodes < 3 * nodes.shape[0]
+    room = has_room(t, nodes, edges, t.legal)
     if room and t.depth < DEPTH and nodes[slot].name == np.uint64(0):
         nodes[slot].name = name
         t.nodes += 1
@@ -336,12 +435,30 @@ def set_priors(t, node, edges, logits):
 
 @rule
 def back_up(t, edges):
-    for depth in range(t.depth):
-        e = edges[t.path[depth]]
+    """Add the value in the record to the path, from its end to the root.
+
+    An edge that leads to chance is worth the expectation there, whatever was sampled so far.
+    """
+    for depth in range(t.depth - 1, -1, -1):
+        i = np.int64(t.path[depth])
+        e = edges[i]
         e.visits += 1
+        to_chance = depth + 1 < t.depth and edges[t.path[depth + 1]].available == OUTCOME
         for seat in range(e.value.shape[0]):
-            e.value[seat] += t.value[seat]
+            if to_chance:
+                e.value[seat] = t.value[seat] * np.float32(e.visits)
+            else:
+                e.value[seat] += t.value[seat]
+        if e.available == OUTCOME:
+            expect(t, edges, i - np.int64(e.label))
     t.simulations += 1
+
+
+@rule
+def judge_leaf(t, judged):
+    """Remember the value of a new node for the seat to move there."""
+    if t.leaf != NO_EDGE:
+        judged[t.leaf] = t.value[t.leaf_seat]
 
 
 # Kernels ---------------------------------------------------------------------------------------
@@ -370,95 +487,14 @@ def backup_all(first, end, step, forest, logits, values):
             seats = t.value.shape[0]
             for k in range(seats):
                 t.value[(t.leaf_seat + k) % seats] = values[b, k]
+            judge_leaf(t, forest.judged[b])
         back_up(t, edges)
-
-
-@kernel
-def read_roots_all(first, end, step, forest, rows):
-    for b in range(first, end, step):
-        t, nodes, edges = forest.trees[b], forest.nodes[b], forest.edges[b]
-        rows.counts[b], rows.simulations[b] = t.width, t.simulations
-        node = nodes[slot_of(nodes, t.root)]
-        for j in range(rows.acts.shape[1]):
-            rows.acts[b, j], rows.visits[b, j] = 0, 0
-            rows.means[b, j], rows.priors[b, j], rows.policy[b, j] = 0.0, 0.0, 0.0
-        for j in range(t.width):
-            rows.acts[b, j], rows.priors[b, j] = t.root_acts[j], 1.0 / t.width
-            if node.name == t.root:  # else the tree was full before its root was kept
-                i = find_edge(node, edges, t.root_labels[j])
-                if i != NO_EDGE:
-                    e = edges[i]
-                    rows.visits[b, j], rows.priors[b, j] = e.visits, e.prior
-                    rows.means[b, j] = mean(e, t.seat)
-
-
-@kernel
-def decide_by_visits_all(first, end, step, rows):
-    """Policy, value and best action of roots that PUCT searched, once they have been read."""
-    for b in range(first, end, step):
-        total, best, value = 0, 0, 0.0
-        for j in range(rows.counts[b]):
-            total += np.int64(rows.visits[b, j])
-        for j in range(rows.counts[b]):
-            # One simulation makes the root, no more.
-            share = rows.visits[b, j] / total if total > 0 else rows.priors[b, j]
-            rows.policy[b, j] = share
-            value += share * rows.means[b, j]
-            if share > rows.policy[b, best]:
-                best = j
-        rows.value[b], rows.best[b] = value, rows.acts[b, best]
-
-
-@kernel
-def decide_by_halving_all(first, end, step, rows, selection):
-    """The same of Gumbel search: the improved policy, and the best of the last round of halving."""
-    for b in range(first, end, step):
-        most, best, highest = 0, 0, -1e300
-        for j in range(rows.counts[b]):
-            most = max(most, np.int64(rows.visits[b, j]))
-        weight = value_weight(most, selection.c_visit, selection.c_scale)
-        for j in range(rows.counts[b]):
-            score = np.float64(selection.noise[b, j]) / weight + rows.means[b, j]
-            if rows.visits[b, j] == most and score > highest:
-                best, highest = j, score
-        rows.best[b] = rows.acts[b, best]
-        lists = rows.visits[b], rows.means[b], rows.priors[b]
-        root = selection.root_values[b]
-        rows.value[b] = improve(*lists, rows.counts[b], root, weight, rows.policy[b])
-
-
-@kernel
-def draw_noise_all(first, end, step, forest, selection):
-    """Gumbel noise on the roots once they have priors, and their values so far.
-
-    Logarithms differ in the last bit of 64 from machine to machine; 32 bits of them do not.
-    """
-    for b in range(first, end, step):
-        t, nodes, edges = forest.trees[b], forest.nodes[b], forest.edges[b]
-        selection.root_values[b] = t.value[t.seat]
-        node = nodes[slot_of(nodes, t.root)]
-        for j in range(selection.noise.shape[1]):
-            noise = -math.log(-math.log(uniform(forest.rngs[b])))
-            if j < t.width:
-                selection.noise[b, j] = noise + log_prior(edges[node.edge + j].prior)
-            else:
-                selection.noise[b, j] = NEVER
 
 
 @rule
 def uniform(rng):
     """A random number between 0 and 1, neither of which it can be."""
     return (np.float64(np.int64(bits(rng))) + 0.5) * UNIT
-
-
-@kernel
-def write_priors_all(first, end, step, forest, priors):
-    """Other priors for the root's actions."""
-    for b in range(first, end, step):
-        t, nodes, edges = forest.trees[b], forest.nodes[b], forest.edges[b]
-        node = nodes[slot_of(nodes, t.root)]
-        for j in range(t.width):
-            edges[find_edge(node, edges, t.root_labels[j])].prior = priors[b, j]
 
 
 @kernel

@@ -5,16 +5,18 @@ A node is what the searching seat knows at a decision (`known`), whoever decides
 everybody sees of an action (`label`). So tables that differ only in hidden cards share nodes. Where
 moves are secret, as bids that are shown once all have bid, a node is what the seat to move knows,
 and other seats draw their moves: nobody answers what they cannot have seen. Where nothing is hidden
-this is ordinary tree search with transpositions. No state is kept in the tree: one scratch state
-per tree is replayed from the root every time.
+this is ordinary tree search with transpositions or, if nodes are named by path, without them. No
+state is kept in the tree: one scratch state per tree is replayed from the root every time.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..batch import NO_ACTION, listed
-from ..chance import below
+from ..chance import below, mix
 from ..compiled import kernel, rule
 from ..devices import Array, Device, as_words
 from ..game import (
@@ -22,13 +24,16 @@ from ..game import (
     OVER,
     Game,
     actions,
+    candidates,
     choose,
     known,
     label,
     observe,
+    odds,
     play,
     redeal,
     roll,
+    room_for_odds,
     score,
     secret_moves,
     turn,
@@ -39,14 +44,21 @@ from .tree import (
     NO_EDGE,
     WAITS,
     back_up,
+    expand_chance,
+    has_room,
+    judge_leaf,
     keep_leaf,
     slot_of,
+    step_name,
     take_by_draw,
     take_by_halving,
+    take_by_improved_policy,
     take_by_puct,
+    take_by_spread,
 )
 
 UNIFORM, ROLLOUT = 0, 1  # evaluators that need no network
+AT_CHANCE = 1  # tells the name of a chance move from that of a decision
 
 
 class Tables(NamedTuple):
@@ -84,26 +96,56 @@ def node_name(s, seat, who):
 
 @rule
 def list_actions(t, s):
-    n = actions(s, t.acts)
+    n = candidates(s, t.acts)
     for j in range(n):
         t.labels[j] = label(s, t.acts[j])
     t.legal = n
 
 
 @rule
-def descend(t, rng, s, nodes, edges, explore):
-    """Walk on by PUCT, to the end of the game (t.value is set) or to a leaf that waits."""
+def settle(t, rng, s, nodes, edges, name, selection):
+    """Roll or, if chance is spread, play the outcome whose turn it is; return it.
+
+    name: of the chance move, by path.
+    """
+    if selection.spread == 0 or t.depth == DEPTH:
+        return roll(s, rng)
+    if selection.by_path == 0:
+        name = mix(known(s, t.seat), AT_CHANCE) | np.uint64(1)
+    slot = slot_of(nodes, name)
+    if nodes[slot].name != name:
+        chances = room_for_odds(s)
+        if not has_room(t, nodes, edges, chances.shape[0]):
+            return roll(s, rng)
+        odds(s, chances)
+        nodes[slot].name = name
+        t.nodes += 1
+        expand_chance(t, nodes[slot], edges, chances)
+    outcome = take_by_spread(t, nodes[slot], edges)
+    play(s, outcome)
+    return outcome
+
+
+@rule
+def descend(b, forest, s, selection, path_name):
+    """Walk on to the end of the game (t.value is set) or to a leaf that waits.
+
+    path_name: of the position at hand, by path.
+    """
+    t, rng, nodes, edges = forest.trees[b], forest.rngs[b], forest.nodes[b], forest.edges[b]
     while True:
         who = turn(s)
         if who == CHANCE:
-            roll(s, rng)
+            path_name = step_name(path_name, settle(t, rng, s, nodes, edges, path_name, selection))
             continue
         if who == OVER:
             score(s, t.value)
             t.pending = ENDED
             return
         t.leaf_seat = who
-        name = t.root if t.depth == 0 else node_name(s, t.seat, who)
+        name = path_name if selection.by_path else node_name(s, t.seat, who)
+        if t.depth == 0:
+            name = t.root
         slot = slot_of(nodes, name)
         list_actions(t, s)
         if nodes[slot].name != name or t.depth == DEPTH:
@@ -111,10 +153,14 @@ def descend(t, rng, s, nodes, edges, explore):
             return
         if who != t.seat and secret_moves(s):
             j = take_by_draw(t, rng, nodes[slot], edges)
+        elif selection.improved and t.depth > 0:
+            judged = forest.judged[b, slot]
+            j = take_by_improved_policy(t, nodes[slot], edges, judged, who, selection)
         else:
-            j = take_by_puct(t, nodes[slot], edges, who, explore)
+            j = take_by_puct(t, nodes[slot], edges, who, selection.explore)
         if j == NO_EDGE:  # every legal action here is new and there is no room for one
             return
+        path_name = step_name(path_name, t.labels[j])
         play(s, t.acts[j])
 
 
@@ -165,13 +211,14 @@ def prefer(t, rng, s, player, prior_share, node, edges):
 @rule
 def walk_down(b, forest, tables, selection):
     """Walk from the root of a tree to the end of the game, or to a leaf that waits."""
-    t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
-    nodes, edges = forest.nodes[b], forest.edges[b]
-    begin(t, rng, s, tables.words[b], tables.roots[b])
-    j = take_by_halving(t, nodes, edges, selection.noise[b], selection)
+    t, s = forest.trees[b], tables.scratch[b]
+    begin(t, forest.rngs[b], s, tables.words[b], tables.roots[b])
+    j = take_by_halving(t, forest.nodes[b], forest.edges[b], selection.noise[b], selection)
+    name = np.uint64(t.root)
     if j != NO_EDGE:
+        name = step_name(name, t.root_labels[j])
         play(s, t.root_acts[j])
-    descend(t, rng, s, nodes, edges, selection.explore)
+    descend(b, forest, s, selection, name)
 
 
 # Kernels ---------------------------------------------------------------------------------------
@@ -189,7 +236,7 @@ def plant_all(first, end, step, forest, tables, positions):
             tables.roots[b, k] = tables.words[b, k] = positions[b, k]
         t.seat = turn(s)
         t.root = known(s, t.seat)
-        t.width = actions(s, t.root_acts)
+        t.width = candidates(s, t.root_acts)
         for j in range(t.width):
             t.root_labels[j] = label(s, t.root_acts[j])
 
@@ -207,6 +254,7 @@ def think_all(first, end, step, forest, tables, selection, evaluator, simulation
                 else:
                     for seat in range(t.value.shape[0]):
                         t.value[seat] = 0.0
+                judge_leaf(t, forest.judged[b])
             back_up(t, forest.edges[b])
 
 
@@ -231,6 +279,7 @@ def think_by_player_all(
                 illegal[b] = play_out(t, rng, s, players[0])
                 if illegal[b] != NO_ACTION:
                     break
+                judge_leaf(t, forest.judged[b])
             back_up(t, edges)
 
 

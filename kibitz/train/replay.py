@@ -33,6 +33,7 @@ TYPES = {
     "ended": "i8",
     "ended_scores": "f4",
     "ended_margins": "f4",
+    "ended_outcomes": "i4",
 }
 ROUNDING = 1e-3  # how far the sum of a policy may be from 1
 
@@ -79,6 +80,12 @@ class Positions(Decisions):
 
     scores: Floats  # by seat, from the seat to move on in turn order. [rows, seats]
     margin: Floats  # of the seat to move. [rows]
+    # the last outcome of chance after the last decision of the game, or -1. [rows]
+    last_outcomes: NDArray[np.int32] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.last_outcomes is None:
+            self.last_outcomes = np.full(len(self.games), -1, np.int32)
 
 
 @dataclass
@@ -88,6 +95,12 @@ class Results(Rows):
     games: NDArray[np.int64]  # [games]
     scores: Floats  # [games, seats]
     margins: Floats  # [games, seats]
+    # the last one of chance after the last decision, or -1. [games]
+    outcomes: NDArray[np.int32] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        if self.outcomes is None:
+            self.outcomes = np.full(len(self.games), -1, np.int32)
 
 
 @dataclass
@@ -103,7 +116,8 @@ class Shard:
         states = np.ascontiguousarray(arrays["states"])
         arrays["states"] = states.view(np.uint8).reshape(rows, states.dtype.itemsize)
         arrays["ended"] = self.results.games
-        arrays["ended_scores"], arrays["ended_margins"] = self.results.scores, self.results.margins
+        for name in ("scores", "margins", "outcomes"):
+            arrays[f"ended_{name}"] = getattr(self.results, name)
         sha256 = write_tensors(path, arrays, {"fingerprint": game.fingerprint})
         return Listed(path.name, sha256, rows)
 
@@ -121,9 +135,13 @@ class Shard:
             if len(stored.arrays.get("seats", ())) != listed.rows:
                 raise RunError(f"{path} does not hold the {listed.rows} rows that are listed")
         arrays = dict(stored.arrays)
+        if "ended" in arrays:  # what early runs did not note
+            nothing = np.full(len(np.atleast_1d(arrays["ended"])), -1, np.int32)
+            arrays.setdefault("ended_outcomes", nothing)
         _check_shapes(game, arrays, path)
         states = arrays.pop("states").reshape(-1).view(game.state)
-        ended = [arrays.pop(name) for name in ("ended", "ended_scores", "ended_margins")]
+        names = "ended", "ended_scores", "ended_margins", "ended_outcomes"
+        ended = [arrays.pop(name) for name in names]
         shard = Shard(Decisions(states=states, **arrays), Results(*ended))
         check_numbers(game, shard, path)
         check_states(game, shard.decisions, path)
@@ -139,7 +157,7 @@ def _check_shapes(game: Game, arrays: Arrays, path: Path) -> None:
     shapes: dict[str, tuple[int, ...]] = dict.fromkeys(TYPES, (rows,))
     shapes |= dict.fromkeys(("actions", "policy"), (rows, game.max_legal))
     shapes |= dict.fromkeys(("ended_scores", "ended_margins"), (games, game.seats))
-    shapes["ended"] = (games,)
+    shapes |= dict.fromkeys(("ended", "ended_outcomes"), (games,))
     wanted = {name: (np.dtype(TYPES[name]), shape) for name, shape in shapes.items()}
     wanted["states"] = (np.dtype(np.uint8), (rows, game.state.itemsize))
     if rows == 0 or {name: (a.dtype, a.shape) for name, a in arrays.items()} != wanted:
@@ -207,8 +225,10 @@ class Replay:
         self._rows: Positions | None = None
         self._known = np.zeros(0, np.bool_)  # whether the game of a row has ended
         self._ready = np.zeros(0, np.int64)  # the rows to learn from
+        self._following: NDArray[np.int64] | None = None  # by row: the next one of its game, or -1
 
     def add(self, shard: Shard, listed: Listed) -> None:
+        self._following = None
         self._append(shard)
         self.listed.append(listed)
         self._settle(shard.results)
@@ -234,6 +254,7 @@ class Replay:
         held = self._end - self._first
         empty: Arrays = {**kind.arrays(), "margin": np.zeros(0, np.float32)}
         empty["scores"] = np.zeros((0, seats), np.float32)
+        empty["last_outcomes"] = np.zeros(0, np.int32)
         room = held + max(count, (held + count) // 2)
         larger = {n: np.zeros((room, *a.shape[1:]), a.dtype) for n, a in empty.items()}
         known = np.zeros(room, np.bool_)
@@ -260,6 +281,7 @@ class Replay:
         from_mover = (seats + np.arange(results.scores.shape[1])) % results.scores.shape[1]
         rows.scores[held] = np.take_along_axis(results.scores[at], from_mover, 1)
         rows.margin[held] = np.take_along_axis(results.margins[at], seats, 1)[:, 0]
+        rows.last_outcomes[held] = results.outcomes[at]
         # Nobody searched where one action was legal: there the value is the result.
         forced = held[(rows.actions[held] >= 0).sum(1) == 1]
         rows.value[forced] = rows.scores[forced, 0]
@@ -283,3 +305,32 @@ class Replay:
         """Rows drawn with replacement."""
         assert self._rows is not None
         return self._rows[self._ready[rng.integers(0, len(self._ready), size)]]
+
+    def sequences(self, size: int, length: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Rows of decisions that follow each other, from first ones drawn with replacement.
+
+        -1 stands for what comes after the end of a game. [size, length]
+        """
+        following = self._followers()
+        rows = np.full((size, length), -1, np.int64)
+        rows[:, 0] = self._ready[rng.integers(0, len(self._ready), size)]
+        for k in range(1, length):
+            rows[:, k] = np.where(rows[:, k - 1] >= 0, following[rows[:, k - 1]], -1)
+        return rows
+
+    def at(self, rows: NDArray[np.int64]) -> Positions:
+        """The positions in these rows."""
+        assert self._rows is not None
+        return self._rows[rows]
+
+    def _followers(self) -> NDArray[np.int64]:
+        if self._following is None:
+            assert self._rows is not None
+            held = slice(self._first, self._end)
+            games, moves = self._rows.games[held], self._rows.moves[held]
+            order = np.lexsort((moves, games))
+            one, other = order[:-1], order[1:]
+            follows = (games[one] == games[other]) & (moves[one] + 1 == moves[other])
+            self._following = np.full(self._end, -1, np.int64)
+            self._following[self._first + one[follows]] = self._first + other[follows]
+        return self._following

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from madn_book import GAME, cells, sevens_by_the_book, table
 
-from kibitz import chance, games
+from kibitz import chance, games, players
 from kibitz.batch import Batch
 from kibitz.game import CHANCE, OVER, GameError, OptionError
 from kibitz.games.madn import MadnOptions, candidates, decode, encode
 from kibitz.games.madn.board import ENDED, EXCHANGE, PLAY, THROW, place_of
 from kibitz.games.madn.options import PRESETS
 from kibitz.games.madn.seven import DISTRIBUTED
+from kibitz.nets import all_kinds, save_net
 
 SPECIALS = {"enable_special_cards": True, "joker_enabled": True, "hot_7_enabled": True}
 SPECIALS |= {"swap_enabled": True, "neg_4_enabled": True}
@@ -468,3 +469,20 @@ def test_chance_draws_the_starter_if_asked():
         assert game.turn(s) == CHANCE and game.chances(s)[:5] == [0.25] * 4 + [0]
         game.play(s, 2)
         assert s.mover == 2
+
+
+def test_dog_is_a_short_name():
+    game = games.load("dog")
+    assert game.name == "madn" and game.fingerprint == games.load("madn", preset="dog").fingerprint
+    assert games.load("DOG", reveal="all").options.reveal == "all"
+    assert "dog" not in games.names()
+
+
+def test_a_network_sits_down_whatever_is_revealed(tmp_path):
+    """Hands are shown or hidden by a number in the position; the view says which."""
+    game = games.load("dog", reveal="all")
+    kind = all_kinds()["muzero"]
+    net = kind.net(kind.config(**kind.fitted(game) | {"width": 8, "blocks": 0}))
+    save_net(tmp_path / "net.safetensors", net, {"game": game.describe()})
+    for reveal in ("own", "0.5"):
+        players.player(f"net:{tmp_path}/net.safetensors", games.load("dog", reveal=reveal))

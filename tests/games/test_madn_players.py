@@ -7,7 +7,10 @@ from madn_statistics import MATCHES, RANDOM_PLAY, agrees, match, random_play
 
 from kibitz import chance, games
 from kibitz.game import CHANCE, OVER
+from kibitz.games.madn.board import controlled
+from kibitz.games.madn.expectimax import worth
 from kibitz.games.madn.players import WEIGHTS
+from kibitz.players import PlayerError, player
 
 
 def choice(game, s, player, seed=1):
@@ -57,6 +60,66 @@ def test_expectimax_gets_out_of_reach():
     for pins, expected in (([22, 30], 0), ([30, 22], 1)):
         game, s = table("madn_teams", {0: pins, 1: [20]}, die=5)
         assert choice(game, s, "expectimax") == expected
+
+
+def expectation(game, s, player, plies):
+    """What a position is worth to a player's side, by the rules as they are written."""
+    who = game.turn(s)
+    if who == OVER or (who != CHANCE and plies == 0):
+        return worth(s, player)
+    after = []
+    for move in game.moves(s):
+        t = game.copy(s)
+        game.play(t, move)
+        after.append(t)
+    if who == CHANCE and plies == 0:  # the last throw changes nothing that is counted
+        return worth(s, player)
+    if who == CHANCE:
+        odds = [p for p in game.chances(s) if p > 0]
+        parts = [p * expectation(game, t, player, plies) for p, t in zip(odds, after, strict=True)]
+        return sum(parts)
+    mover = controlled(s, who)
+    best = max(after, key=lambda t: expectation(game, t, mover, plies - 1))  # the first of equals
+    return expectation(game, best, player, plies - 1)
+
+
+@pytest.mark.parametrize("depth", [1, 2])
+@pytest.mark.parametrize(
+    "preset, pins, more",
+    [
+        ("madn_teams", {0: [22, 30], 1: [20], 3: [35]}, {"die": 5}),
+        ("madn_teams", {0: [5, 12], 1: [38, 9], 2: [3]}, {"die": 4}),
+        ("dmadn", {0: [10, 22], 1: [4]}, {"stock": (1, 0, 1, 0, 0, 0)}),
+    ],
+)
+def test_expectimax_is_the_expectation_by_the_rules(preset, pins, more, depth):
+    game, s = table(preset, pins, **more)
+    if preset == "dmadn":
+        s.stock[1:] = 0
+        s.stock[1:, 1] = 2
+    values, player = [], controlled(s, 0)
+    for action in game.legal(s):
+        t = game.copy(s)
+        game.play(t, action)
+        values.append(expectation(game, t, player, depth))
+    best = game.legal(s)[int(np.argmax(np.round(values, 6)))]
+    follow = game.player("expectimax" if depth == 1 else f"expectimax:depth={depth}")
+    assert len(values) > 1 and len(set(values)) > 1
+    assert follow(s, 0, chance.stream(1, "player")) == best
+
+
+def test_the_depth_of_expectimax_is_part_of_its_text():
+    game = games.load("madn")
+    one, two = (player(text, game) for text in ("expectimax", "Expectimax: depth = 2"))
+    assert two.name == "expectimax:depth=2" and one.identity != two.identity
+    assert player("expectimax:depth=1", game).name == "expectimax:depth=1"
+    for text, wrong in (
+        ("expectimax:depth=3", "depth is 1 to 2, not '3'"),
+        ("expectimax:width=3", "has no option 'width'; it has: depth"),
+        ("greedy:depth=1", "has no option 'depth'; it has: no options"),
+    ):
+        with pytest.raises(PlayerError, match=wrong):
+            player(text, game)
 
 
 @pytest.mark.parametrize("preset", ["madn", "dmadn_teams"])

@@ -30,7 +30,7 @@ from ...game import Game, Options, Shape, nothing_hidden
 from . import cards, rules
 from .actions import decode, encode
 from .board import state
-from .expectimax import expectimax
+from .expectimax import EXPECTIMAX
 from .knowledge import known_cards, known_steps, redeal
 from .laws import FLAWS, card_flaw, step_flaw
 from .moves import score
@@ -48,6 +48,8 @@ from .view import (
 )
 
 __all__ = ["GAME", "MadnOptions", "candidates", "decode", "encode", "position_json"]
+
+SHORT_NAMES = {"dog": {"preset": "dog"}}
 
 
 def shape(options: MadnOptions) -> Shape:
@@ -75,7 +77,8 @@ class RaceGame(Game):
 def rules_of(options: MadnOptions) -> dict[str, Any]:
     """The functions that are others with cards than without."""
     played = cards if options.enable_cards else rules
-    shared = {name: getattr(played, name) for name in ("start", "odds", "roll", "actions", "play")}
+    names = ("start", "odds", "roll", "actions", "candidates", "play")
+    shared = {name: getattr(played, name) for name in names}
     if options.enable_cards:
         return shared | {
             "observe": observe_cards,
@@ -93,15 +96,14 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
         "redeal": nothing_hidden,
         "deduces": True,
         "flaw": step_flaw,
-        "players": {**STEP_PLAYERS, "expectimax": expectimax},
+        "players": {**STEP_PLAYERS, "expectimax": EXPECTIMAX},
     }
 
 
 def candidates(game: Game, s: Any) -> list[int]:
     """The actions worth a search: of several pins at home only the first comes out."""
     out = np.zeros(game.max_legal, np.int16)
-    listing = cards.candidates if game.options.enable_cards else rules.candidates  # type: ignore
-    return [int(a) for a in out[: listing(s, out)]]
+    return [int(a) for a in out[: game.candidates(s, out)]]
 
 
 DEFAULT = MadnOptions.read(PRESETS["madn"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import torch
@@ -20,8 +20,22 @@ from ...nets.net import MarginNet
 from ..folder import Arrays
 from ..replay import Positions
 from ..seeds import derived
-from ..weights import Holders, arrays_of, restore, set_learning_rate, update_average
+from ..weights import AnyNet, Holders, arrays_of, restore, set_learning_rate, update_average
 from .recorded import Recorded
+
+Batches = TypeVar("Batches")
+"""What a learner learns from at a step."""
+
+
+class Steps(Protocol):
+    """What all settings of learning have."""
+
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def weight_decay(self) -> float: ...
+    @property
+    def average_decay(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -61,13 +75,12 @@ class Examples(NamedTuple):
     margins: Tensor  # of the seats that look. [batch]
 
 
-class Learner:
-    """Improves a network whose `heads(views)` gives logits, values by seat and margin."""
+class Stepper(Generic[AnyNet, Batches]):
+    """A network, its optimiser, and a moving average of its weights, which plays."""
 
-    def __init__(
-        self, game: Game, net: MarginNet, learning: Learning, device: str, seed: int
-    ) -> None:
-        self.game, self.learning, self.device, self.seed = game, learning, device, seed
+    def __init__(self, game: Game, net: AnyNet, learning: Steps, device: str, seed: int) -> None:
+        self.game, self.device, self.seed = game, device, seed
+        self.average_decay = learning.average_decay
         self.net = net.to(device)
         self.average = copy.deepcopy(net).eval().requires_grad_(False)
         self.optimiser = torch.optim.AdamW(
@@ -77,7 +90,66 @@ class Learner:
             fused=device != "cpu",
         )
         self.gradients = self.find_gradients if device == "cpu" else Recorded(self.find_gradients)
-        self.step, self.effects = 0, effects_of_a_gain(game)
+        self.step = 0
+
+    def learning_rate(self) -> float:
+        """The learning rate of the next step."""
+        raise NotImplementedError
+
+    def examples(self, positions: Batches) -> Any:
+        """A batch as tensors, on the learner's device."""
+        raise NotImplementedError
+
+    def find_gradients(self, examples: Any) -> dict[str, Tensor]:
+        """Leave the clipped gradients in the network; return the parts of the loss."""
+        raise NotImplementedError
+
+    def learn(self, positions: Batches) -> dict[str, float]:
+        """One step on a batch of positions; return the parts of the loss."""
+        torch.manual_seed(derived(self.seed, "dropout", self.step))  # the same after a resume
+        self.net.train()
+        losses = self.gradients(self.examples(positions))
+        set_learning_rate(self.optimiser, self.learning_rate())
+        self.optimiser.step()
+        update_average(self.average, self.net, self.average_decay, self.step)
+        self.step += 1
+        return {name: float(loss) for name, loss in losses.items()}
+
+    def views(self, positions: Positions) -> Tensor:
+        """What the seats to move saw, written on the device."""
+        views = torch.zeros(len(positions), self.game.view_size, device=self.device)
+        rngs = streams(0, "training", len(positions))
+        states = np.ascontiguousarray(positions.states)
+        batch = Batch.of(self.game, states, rngs, device=self.device)
+        batch.observe(positions.seats.astype(np.int64), views)
+        return views
+
+    def put(self, array: NDArray[np.float32] | NDArray[np.int64]) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    # checkpoints
+
+    def arrays(self) -> Arrays:
+        """Everything that a resumed run needs, by name."""
+        return arrays_of(self._holders())
+
+    def restore(self, arrays: Arrays, step: int) -> None:
+        """Continue after this step, from its `arrays`."""
+        restore(self._holders(), arrays)
+        self.step = step
+
+    def _holders(self) -> Holders:
+        return {"net": self.net, "average": self.average, "optimiser": self.optimiser}
+
+
+class Learner(Stepper[MarginNet, Positions]):
+    """Improves a network whose `heads(views)` gives logits, values by seat and margin."""
+
+    def __init__(
+        self, game: Game, net: MarginNet, learning: Learning, device: str, seed: int
+    ) -> None:
+        super().__init__(game, net, learning, device, seed)
+        self.learning, self.effects = learning, effects_of_a_gain(game)
 
     def learning_rate(self) -> float:
         """The learning rate of the next step."""
@@ -87,17 +159,6 @@ class Learner:
         falling = max(1, learning.steps - learning.warm_up)
         done = min(1.0, (self.step - learning.warm_up) / falling)
         return learning.learning_rate * (0.55 + 0.45 * math.cos(math.pi * done))
-
-    def learn(self, positions: Positions) -> dict[str, float]:
-        """One step on a batch of positions; return the parts of the loss."""
-        torch.manual_seed(derived(self.seed, "dropout", self.step))  # the same after a resume
-        self.net.train()
-        losses = self.gradients(self.examples(positions))
-        set_learning_rate(self.optimiser, self.learning_rate())
-        self.optimiser.step()
-        update_average(self.average, self.net, self.learning.average_decay, self.step)
-        self.step += 1
-        return {name: float(loss) for name, loss in losses.items()}
 
     def find_gradients(self, examples: Examples) -> dict[str, Tensor]:
         """Leave the clipped gradients in the network; return the parts of the loss."""
@@ -115,20 +176,11 @@ class Learner:
     def examples(self, positions: Positions) -> Examples:
         return Examples(
             views=self.views(positions),
-            actions=self._put(positions.actions.astype(np.int64)),
-            policy=self._put(positions.policy),
-            values=self._put(self.value_targets(positions)),
-            margins=self._put(self._margins(positions)),
+            actions=self.put(positions.actions.astype(np.int64)),
+            policy=self.put(positions.policy),
+            values=self.put(self.value_targets(positions)),
+            margins=self.put(self._margins(positions)),
         )
-
-    def views(self, positions: Positions) -> Tensor:
-        """What the seats to move saw, written on the device."""
-        views = torch.zeros(len(positions), self.game.view_size, device=self.device)
-        rngs = streams(0, "training", len(positions))
-        states = np.ascontiguousarray(positions.states)
-        batch = Batch.of(self.game, states, rngs, device=self.device)
-        batch.observe(positions.seats.astype(np.int64), views)
-        return views
 
     def losses(
         self, examples: Examples, logits: Tensor, values: Tensor, margins: Tensor | None
@@ -161,23 +213,6 @@ class Learner:
         """The margins of the seats that look, from -1 to 1. [batch]"""
         margins = positions.margin / np.float32(self.learning.margin_scale)
         return np.asarray(np.clip(margins, -1, 1), np.float32)
-
-    def _put(self, array: NDArray[np.float32] | NDArray[np.int64]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
-
-    # checkpoints
-
-    def arrays(self) -> Arrays:
-        """Everything that a resumed run needs, by name."""
-        return arrays_of(self._holders())
-
-    def restore(self, arrays: Arrays, step: int) -> None:
-        """Continue after this step, from its `arrays`."""
-        restore(self._holders(), arrays)
-        self.step = step
-
-    def _holders(self) -> Holders:
-        return {"net": self.net, "average": self.average, "optimiser": self.optimiser}
 
 
 def effects_of_a_gain(game: Game) -> NDArray[np.float32]:

@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,13 +15,16 @@ from torch import nn
 from ...game import Game, GameError
 from ...nets import Net
 from ...nets.evaluate import NetEvaluator
+from ...nets.latent_model import LatentModel
 from ...nets.net import MarginNet
+from ...search.latent import LatentSearch
 from ...search.mcts import Search, Settings
+from ...search.settings import without_later
 from ..folder import Arrays, RunFolder
 from ..method import Stage, TimeIsUp, Training
 from ..replay import Replay, Shard
 from ..seeds import derived
-from .learner import Learner, Learning
+from .learner import Learner, Learning, Stepper
 from .scripted import ScriptedGames, ScriptedPlay
 from .selfplay import SelfPlay
 
@@ -46,6 +49,12 @@ class SearchTraining(Training):
     """First iterations, scripted ones included, that need no network: they search by rollouts."""
     warm_search: Settings = field(default_factory=Settings)
     """The search of those iterations."""
+
+    def described(self) -> dict[str, Any]:
+        described = super().described()
+        for name in ("search", "warm_search"):
+            described[name] = without_later(described[name])
+        return described
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> SearchMethod:
         return SearchMethod(self, game, folder, device, seed)
@@ -84,8 +93,7 @@ class SearchMethod:
         self.recipe, self.game, self.folder = recipe, game, folder
         self.device, self.seed = device, seed
         self.deadline: float | None = None
-        net = fitting(recipe.network(game, seed), game)
-        self.learner = Learner(game, net, recipe.learning, device, seed)
+        self.learner = self.new_learner()
         self.average = self.learner.average
         self.replay = Replay(recipe.replay_size)
         self.progress = Progress()
@@ -94,8 +102,33 @@ class SearchMethod:
         if recipe.scripted.iterations:
             self.scripts = ScriptedPlay(game, recipe.games, device, seed, recipe.scripted)
         self._first_shard = 1
-        self._search: Search | None = None
-        self._evaluator: NetEvaluator | None = None  # None while rollouts are enough
+        self._search: Search | LatentSearch | None = None
+        self._evaluator: NetEvaluator | LatentModel | None = None  # None while rollouts are enough
+
+    def new_learner(self) -> Stepper[Any, Any]:
+        """The learner at its beginning."""
+        net = fitting(self.recipe.network(self.game, self.seed), self.game)
+        return Learner(self.game, net, self.recipe.learning, self.device, self.seed)
+
+    def new_evaluator(self) -> NetEvaluator | LatentModel:
+        """What guides the search of self-play."""
+        return NetEvaluator(deepcopy(self.average), self.device)
+
+    def new_search(self) -> Search | LatentSearch:
+        """The search of self-play, guided by the evaluator."""
+        evaluator = self._evaluator
+        assert isinstance(evaluator, NetEvaluator)
+        return Search(
+            self.game,
+            self.recipe.games,
+            self.recipe.search,
+            evaluator=evaluator,
+            device=self.device,
+        )
+
+    def batch(self, rng: np.random.Generator) -> Any:
+        """What one step learns from."""
+        return self.replay.sample(self.recipe.learning.batch, rng)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe, tables = self.recipe, self._tables(iteration)
@@ -153,17 +186,15 @@ class SearchMethod:
             stage("scripted play, game", games - (goal - scripts.ended), games)
             self.store(scripts.play_round())
 
-    def searching(self, *, warm: bool) -> Search:
+    def searching(self, *, warm: bool) -> Search | LatentSearch:
         """The search of self-play, with the newest weights."""
         recipe = self.recipe
         if self._search is None or warm != (self._evaluator is None):
-            self._evaluator = None if warm else NetEvaluator(deepcopy(self.average), self.device)
-            self._search = Search(
-                self.game,
-                recipe.games,
-                recipe.warm_search if warm else recipe.search,
-                evaluator=self._evaluator or "rollout",
-                device=self.device,
+            self._evaluator = None if warm else self.new_evaluator()
+            self._search = (
+                Search(self.game, recipe.games, recipe.warm_search, device=self.device)
+                if warm
+                else self.new_search()
             )
         elif self._evaluator is not None:
             self._evaluator.load(self.average.state_dict())
@@ -194,8 +225,7 @@ class SearchMethod:
             stage("learning, step", progress.steps + 1, steps)
             seed = derived(self.seed, "replay", self.learner.step)
             rng = np.random.Generator(np.random.Philox(seed))
-            positions = self.replay.sample(self.recipe.learning.batch, rng)
-            for name, loss in self.learner.learn(positions).items():
+            for name, loss in self.learner.learn(self.batch(rng)).items():
                 progress.losses[name] = progress.losses.get(name, 0.0) + loss
             progress.steps += 1
 

@@ -11,6 +11,7 @@ from ...batch import Batch, check_positions
 from ...chance import STREAM, streams
 from ...devices import as_words, device_named
 from ...game import Game
+from ...search.latent import LatentSearch
 from ...search.mcts import Search
 from ...search.rolling import (
     ENDED,
@@ -65,8 +66,10 @@ class NotedTables:
         self.begun += len(tables)
 
     def _end(self, tables: NDArray[np.integer]) -> None:
-        columns = self.tables.numbers, self.tables.scores, self.tables.margins
-        self._results.append(Results(*(self.device.get(column)[tables] for column in columns)))
+        noted = self.tables
+        columns = noted.numbers, noted.scores, noted.margins, noted.outcomes
+        games, scores, margins, outcomes = (self.device.get(c)[tables] for c in columns)
+        self._results.append(Results(games, scores, margins, outcomes.astype(np.int32)))
         self.ended += len(tables)
 
     def _fetch(self) -> None:
@@ -119,7 +122,7 @@ class SelfPlay(NotedTables):
         self._begin(np.arange(size))
         self._roll_on()
 
-    def move(self, search: Search, deadline: float | None = None) -> None:
+    def move(self, search: Search | LatentSearch, deadline: float | None = None) -> None:
         """Search every table's decision, and play on.
 
         deadline: on the monotonic clock; TimeIsUp is raised when it has passed, and the tables

@@ -1,0 +1,67 @@
+"""Mensch ärgere dich nicht, dMADN and DOG: true positions searched, or a model of the game learnt.
+
+`default` searches true positions with a dense network over the compact view. `muzero` learns the
+game as a ring, and searches what it has learnt. Both are for a GPU and take any preset:
+`-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
+the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
+`smoke` is small enough to watch on two cores.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..search.mcts import Settings
+from ..train.muzero.learner import Unrolling
+from ..train.muzero.loop import MuZeroTraining
+from ..train.tree_search.learner import Learning
+from ..train.tree_search.loop import SearchTraining
+from ._any_game import imagined_search
+
+BASELINES = ("random", "runner", "greedy", "rules")
+
+DEFAULT = SearchTraining(
+    game="madn",
+    net="residual",
+    config={"width": 256, "blocks": 4},
+    search=Settings(simulations=32, root="gumbel", considered=8, c_scale=1.0, explore=1.5),
+    learning=Learning(batch=4096, steps=12_000, average_decay=0.998, search_share=0.5),
+    games=4096,
+    steps=120,
+    replay_size=2_000_000,
+    iterations=100,
+    gate_every=5,
+    gate_games=1000,
+    baselines=BASELINES,
+)
+
+MUZERO = MuZeroTraining(
+    game="madn",
+    net="muzero_ring",
+    search=imagined_search(simulations=50),
+    learning=Unrolling(batch=1024, steps=20_000, average_decay=0.998, forced_weight=1.0),
+    games=2048,
+    steps=200,
+    replay_size=4_000_000,
+    iterations=100,
+    gate_every=5,
+    gate_games=1000,
+    baselines=BASELINES,
+)
+
+SMOKE = replace(
+    MUZERO,
+    options={"preset": "dmadn", "num_players": 2, "distance": 8, "max_plies": 120},
+    config={"width": 32, "blocks": 2, "dynamics_blocks": 1},
+    search=imagined_search(simulations=8, considered=4),
+    learning=Unrolling(batch=64, steps=400, average_decay=0.9, forced_weight=1.0),
+    games=64,
+    steps=20,
+    replay_size=20_000,
+    iterations=20,
+    gate_every=10,
+    gate_games=100,
+    baselines=("random",),
+)
+
+RECIPES = {"default": DEFAULT, "muzero": MUZERO, "smoke": SMOKE}

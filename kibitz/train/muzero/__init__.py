@@ -1,0 +1,1 @@
+"""Learning a model of a game together with policy and values, from self-play in that model."""
