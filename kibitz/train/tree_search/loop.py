@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -22,6 +24,7 @@ from ..method import Stage, TimeIsUp, Training
 from ..replay import Replay, Shard
 from ..seeds import derived
 from .learner import Learner, Learning
+from .response import ResponsePlay
 from .scripted import ScriptedGames, ScriptedPlay
 from .selfplay import SelfPlay
 
@@ -46,6 +49,19 @@ class SearchTraining(Training):
     """First iterations, scripted ones included, that need no network: they search by rollouts."""
     warm_search: Settings = field(default_factory=Settings)
     """The search of those iterations."""
+    against: str = ""
+    """The file of a network that never changes and has all seats but one in every game of
+    self-play: what is learnt is how to beat it. Nobody named: the player plays against itself."""
+
+    def with_opponents(self, players: Sequence[str]) -> SearchTraining:
+        if len(players) != 1 or self.against:
+            raise GameError("self-play is against one network: give --against FILE once")
+        file = players[0].removeprefix("net:")
+        return replace(self, against=file, baselines=(f"net:{file}", *self.baselines))
+
+    def described(self) -> dict[str, Any]:
+        described = super().described()
+        return described if self.against else {k: v for k, v in described.items() if k != "against"}
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> SearchMethod:
         return SearchMethod(self, game, folder, device, seed)
@@ -90,6 +106,8 @@ class SearchMethod:
         self.replay = Replay(recipe.replay_size)
         self.progress = Progress()
         self.selfplay = SelfPlay(game, recipe.games, device, seed)
+        if recipe.against:
+            self.selfplay = ResponsePlay(game, recipe.games, device, seed, Path(recipe.against))
         self.scripts: ScriptedPlay | None = None
         if recipe.scripted.iterations:
             self.scripts = ScriptedPlay(game, recipe.games, device, seed, recipe.scripted)
