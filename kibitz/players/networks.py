@@ -190,6 +190,13 @@ def network(
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
 
 
+def network_of(who: Player) -> nn.Module | None:
+    """The network that a player asks, if it asks one."""
+    judge = getattr(who, "_judge", who)  # of a network without a search
+    found: nn.Module | None = getattr(getattr(judge, "evaluator", None), "net", None)
+    return found
+
+
 def learn_kinds(file: Path) -> ModuleType:
     """Run a Python file, so that the kinds of networks in its KINDS can be built."""
     from ..nets.kinds import adopt
