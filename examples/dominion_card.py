@@ -25,7 +25,7 @@ from kibitz.recipes.dominion import TEACHERS
 ORACLE = Path(__file__).parent.parent / "tests" / "oracles" / "dominion.json"
 SEEDS = range(1, 21)
 SEARCH = "mcts:sims=200,rollout=bmu"
-EVERYWHERE = ("bmx",)  # buys what there is of its cards; others need all of theirs
+EVERYWHERE = ("bmx", "bme")  # buy what there is of their cards; others need all of theirs
 
 
 def tables(names):

@@ -163,12 +163,14 @@ def network(
 
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
     own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
-    of a kind of your own; and `leaves=4`, how many leaves of a tree a search evaluates together.
+    of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
+    together, and `explore=2`, PUCT's constant.
     """
     _check_device(device)
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
     leaves = whole("leaves", own.pop("leaves"), least=1) if "leaves" in own else None
+    explore = real("explore", own.pop("explore")) if "explore" in own else None
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -178,10 +180,11 @@ def network(
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
     if count:
-        search = Settings(simulations=count, explore=EXPLORE)
+        search = Settings(simulations=count, explore=EXPLORE if explore is None else explore)
         return _searching(game, net, search, name, device, leaves)
-    if leaves:
-        raise PlayerError(f"leaves={leaves}: only a search has leaves; say sims=200, too")
+    if leaves or explore is not None:
+        which = f"leaves={leaves}" if leaves else f"explore={explore}"
+        raise PlayerError(f"{which}: that is for a search; say sims=200, too")
     if "temperature" in inspect.signature(kind.judge).parameters:
         settings["temperature"] = drawing.temperature
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
@@ -223,7 +226,7 @@ def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    check_options("net", own, [*REGISTRY["net"].defaults, "code", "leaves", *has])
+    check_options("net", own, [*REGISTRY["net"].defaults, "code", "leaves", "explore", *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

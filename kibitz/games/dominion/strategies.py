@@ -433,6 +433,35 @@ STRATEGIES = {
             "play": ["Laboratory", "Market", "Witch", "Council Room", "Smithy", "Militia"],
         }
     ),
+    # Evolved from bmx: 4,532 mutations were tried, and kept if they won against their parent over
+    # random kingdoms. In 40,000 other games it won 82.5 % against bmu and 56.3 % against bmx.
+    "bme": strategy(
+        {
+            "buy": [
+                ["Witch", "own:Witch<2", "P>3"],
+                ["Province", "M>16"],
+                ["Duchy", "P<=5"],
+                ["Bandit", "own:Bandit<1", "turn<=5"],
+                ["Estate", "P<=3"],
+                ["Gold"],
+                ["Duchy", "P<=6"],
+                ["Laboratory", "own:Laboratory<2", "own:Witch>=1"],
+                ["Council Room", "own:Council Room<1"],
+                ["Market", "own:Market<3", "own:Smithy>=1"],
+                ["Library", "own:Library<1"],
+                ["Market"],
+                ["Festival", "own:Festival<2", "own:Smithy>=1"],
+                ["Militia", "own:Militia<1"],
+                ["Smithy", "own:Smithy<4", "turn<=2"],
+                ["Laboratory"],
+                ["Silver"],
+            ],
+            "play": [
+                *("Laboratory", "Festival", "Market", "Witch", "Council Room", "Smithy"),
+                *("Library", "Bandit", "Militia"),
+            ],
+        }
+    ),
     "smithy1": strategy(
         {
             "buy": [_PROVINCE, *_BIG_MONEY, ["Smithy", "own:Smithy<1"], ["Silver"]],
