@@ -20,28 +20,35 @@ from ..train.tree_search.loop import SearchTraining
 from ..train.tree_search.scripted import ScriptedGames
 
 BASELINES = ("random", "bm0", "bmu", "bmx")
-TEACHERS = ("bmx", "smithy1", "witch2", "militia1", "bmu")
+# Every seat draws one for each game. Good players are drawn more often, because their moves are
+# learnt; the others show what decks with other cards are worth.
+TEACHERS = (
+    *(4 * ["bmx"] + 2 * ["chapel1"]),
+    *("smithy1", "witch2", "militia1", "bmu", "engine", "fives", "fours", "threes", "gardens"),
+)
 
 DEFAULT = SearchTraining(
     game="dominion",
     options={"max_turns": 50},  # strategies need 20; the score as it stands says who was ahead
     net="card_set",
-    config={"slots": 17, "margin_head": True},  # a base game fills seventeen
-    scripted=ScriptedGames(iterations=14, rounds=2, players=TEACHERS),
-    search=Settings(simulations=64, root="gumbel", explore=1.5),
+    # A base game fills seventeen slots. Positions are seen once or twice: nothing is left to drop.
+    config={"slots": 17, "margin_head": True, "dropout": 0.0},
+    scripted=ScriptedGames(iterations=10, players=TEACHERS),
+    search=Settings(simulations=64, root="gumbel", considered=8, explore=1.5),
     learning=Learning(
         batch=1024,
         learning_rate=1e-3,
-        steps=18_000,
+        steps=20_000,
         average_decay=0.998,
         search_share=0.5,
         margin_scale=30.0,
+        margin_share=0.2,
     ),
-    games=4096,
-    steps=300,  # a game has sixty positions, and seen too often they are learnt by heart
+    games=8192,
+    steps=600,  # a game has sixty positions, and seen too often they are learnt by heart
     replay_size=2_000_000,
-    iterations=75,
-    gate_every=14,
+    iterations=40,
+    gate_every=8,
     gate_games=400,
     baselines=BASELINES,
 )
@@ -69,6 +76,7 @@ RESPONSE = replace(
 # turns is here the drawing of the first moves, see `selfplay.OPENING`.
 DESIGN = replace(
     DEFAULT,
+    config={"slots": 17, "margin_head": True},
     search=Settings(simulations=800, explore=1.5, noise=0.25, alpha=0.5),
     learning=Learning(
         batch=256,
