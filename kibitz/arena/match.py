@@ -260,14 +260,23 @@ def games_played(game: Game, players: int, games: int) -> int:
 
 def play_chunk(game: Game, players: Sequence[Player], seed: int, first: int, groups: int) -> Chunk:
     """Groups `first` ... `first + groups - 1` of a match."""
-    rotations = line_ups(game, len(players))
-    size, n = len(rotations), groups * len(rotations)
-    owners = np.tile(rotations, (groups, 1))  # [game, team]: index of the player
-    who = owners[:, game.teams]  # [game, seat]
-    tables = streams(seed, "table", groups, first).repeat(size)
-    own = streams(seed, "player", n * len(players), first * size * len(players))
-    scores = play_series(game, players, who, tables, own.reshape(n, len(players)))
+    owners, tables, own = line_up_groups(game, len(players), seed, first, groups)
+    scores = play_series(game, players, owners[:, game.teams], tables, own)
     return summed(game, scores, owners, groups)
+
+
+def line_up_groups(
+    game: Game, players: int, seed: int, first: int, groups: int
+) -> tuple[Array, Array, Array]:
+    """The owners of teams [game, team], streams of tables [game], and of players [game, player].
+
+    All games of a group share the stream of their table.
+    """
+    rotations = line_ups(game, players)
+    size, n = len(rotations), groups * len(rotations)
+    tables = streams(seed, "table", groups, first).repeat(size)
+    own = streams(seed, "player", n * players, first * size * players)
+    return np.tile(rotations, (groups, 1)), tables, own.reshape(n, players)
 
 
 def play_series(
@@ -311,19 +320,32 @@ def play_out(
     batch.start()
     if len(players) == 2 and all(isinstance(who_plays, Scripted) for who_plays in players):
         batch.contest(players[0].name, players[1].name, who, own)  # compiled players need no sight
-        return batch.scores(), tables, own
+    else:
+        play_on(batch, players, who, own)
+    return batch.scores(), tables, own
+
+
+def play_on(batch: Batch, players: Sequence[Player], who: Array, own: Array) -> None:
+    """Play games to the end in lockstep, from where they stand; streams move on.
+
+    Compiled players decide first, until all games wait for others: who searches gets more tables at
+    a time, and that costs a GPU hardly more.
+    """
+    scripted = np.array([isinstance(who_plays, Scripted) for who_plays in players])
     while True:
         batch.settle()
         turns = batch.turns()
         if (turns < 0).all():
-            return batch.scores(), tables, own
+            return
         mover = np.where(turns >= 0, who[np.arange(len(who)), turns], -1)
+        if (at_once := (mover >= 0) & scripted[mover]).any():
+            mover[~at_once] = -1
         chosen = np.full(len(who), -1, np.int64)
-        for k, asked_player in enumerate(players):
-            if (asked := np.flatnonzero(mover == k)).size:
-                sight = Sight(game, batch.states[asked], turns[asked], own[asked, k])
-                chosen[asked] = answers(asked_player, sight)
-                own[asked, k] = sight.rngs
+        for k in np.unique(mover[mover >= 0]):
+            asked = np.flatnonzero(mover == k)
+            sight = Sight(batch.game, batch.states[asked], turns[asked], own[asked, k])
+            chosen[asked] = answers(players[k], sight)
+            own[asked, k] = sight.rngs
         batch.play(chosen, check=False)  # `answers` has checked them
 
 

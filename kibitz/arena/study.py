@@ -12,8 +12,11 @@ from ..chance import Streams, fresh_seed, streams
 from ..game import Game
 from ..options import whole_number
 from ..players import Player, Sight, answers, player
+from ..players.networks import network_of
 
 Floats = NDArray[np.float64]
+
+LOOKED_AT = 8  # tables whose attention is asked for at every move: many tables say the same
 
 
 @dataclass(frozen=True)
@@ -51,9 +54,42 @@ class Study:
     """Of a seat, per game."""
     deeds: tuple[Deed, ...]
     """The most frequent first."""
+    attention: dict[str, float]
+    """How much of its attention a network gives to what an action is about, the most first. What is
+    missing from 1 it gives to the table as a whole. Empty where nobody can say."""
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
+
+
+class Attention:
+    """What a player's network attends to, summed over tables."""
+
+    def __init__(self, who: Player) -> None:
+        self.net, self.tables = network_of(who), 0
+        self._sums: dict[str, float] = {}
+
+    def note(self, sight: Sight) -> None:
+        """Look at the first tables, if the network can say what it looks at."""
+        from torch import from_numpy
+
+        from ..nets.net import Attentive
+
+        if self.net is None or not isinstance(self.net, Attentive):
+            return
+        views = from_numpy(sight.views[:LOOKED_AT]).to(next(self.net.parameters()).device)
+        found = self.net.attended(views)
+        self.tables += len(views)
+        for i, (actions, shares) in enumerate(zip(*(x.tolist() for x in found), strict=True)):
+            for action, share in zip(actions, shares, strict=True):
+                if action >= 0:
+                    text = sight.action_text(i, action)
+                    self._sums[text] = self._sums.get(text, 0.0) + share
+
+    @property
+    def shares(self) -> dict[str, float]:
+        most_first = sorted(self._sums.items(), key=lambda entry: (-entry[1], entry[0]))
+        return {text: total / self.tables for text, total in most_first}
 
 
 class Watched:
@@ -115,7 +151,8 @@ def study(
     seated = player(who, game) if isinstance(who, str) else who
     batch = Batch.of(game, np.zeros(games, game.state), streams(seed, "table", games))
     own = streams(seed, "player", games * game.seats).reshape(games, game.seats)
-    watched = _watched(batch, seated, own, only.lower())
+    attention = Attention(seated)
+    watched = _watched(batch, seated, own, only.lower(), attention)
     counts = watched.decisions
     return Study(
         game=game.name,
@@ -127,10 +164,11 @@ def study(
         longest=int(counts.max()),
         turns=float(watched.turns.mean()),
         deeds=watched.deeds(wins_by_seat(game, batch.scores())),
+        attention=attention.shares,
     )
 
 
-def _watched(batch: Batch, who: Player, own: Streams, only: str) -> Watched:
+def _watched(batch: Batch, who: Player, own: Streams, only: str, attention: Attention) -> Watched:
     """Play all games to their end. own: the player's streams. [games, seats]"""
     game, watched = batch.game, Watched(batch.game, batch.size)
     batch.start()
@@ -138,6 +176,7 @@ def _watched(batch: Batch, who: Player, own: Streams, only: str) -> Watched:
     while (asked := np.flatnonzero(batch.turns() >= 0)).size:
         seats = batch.turns()[asked]
         sight = Sight(game, batch.states[asked], seats, own[asked, seats])
+        attention.note(sight)
         chosen = np.full(batch.size, -1, np.int64)
         chosen[asked] = answers(who, sight)
         own[asked, seats] = sight.rngs

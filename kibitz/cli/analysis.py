@@ -203,7 +203,9 @@ def perft(
 @app.command(epilog="Example: kibitz study dominion bmx -o kingdom=first_game --only buy")
 def study(
     name: GameName,
-    player: Annotated[str, typer.Argument(help="Who plays with itself; see kibitz games GAME.")],
+    player: Annotated[
+        str, typer.Argument(help="Who plays with itself; see kibitz games GAME.")
+    ] = "champion",
     games: Annotated[int, typer.Option(min=1, help="How many games.")] = 300,
     only: Annotated[
         str, typer.Option(help="Count only actions whose text begins so, such as buy.")
@@ -223,6 +225,10 @@ def study(
     line = f"{found.games} games of {found.player} with itself, seed {found.seed}: {lengths}, "
     out.print(f"{line}{found.turns:.1f} turns per seat", highlight=False, markup=False)
     out.print(_deeds(found))
+    if found.attention:
+        shares = [f"{text} {share:.1%}" for text, share in found.attention.items()]
+        looks = f"attends to: {', '.join(shares)}; the rest to the table as a whole"
+        out.print(looks, highlight=False, markup=False)
 
 
 def _deeds(found: Study) -> Grid:

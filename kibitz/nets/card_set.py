@@ -22,11 +22,12 @@ import torch
 from torch import Tensor, nn
 
 from .bounds import LAYERS, check_flags, check_heads, check_share, check_whole
-from .net import CACHED, Heads, MarginNet
+from .net import CACHED, Attended, Heads, MarginNet
 from .zones import Head, ZoneLayer, initialise
 
 CHANNELS, PLACES = 300, 128
 FAMILIES, IDS = 7, 512  # a card's actions are family * IDS + id; control actions come after them
+BUY = 1  # the family that stands for a card where one action must
 ACTIONS = (FAMILIES + 1) * IDS
 ABSENT = -1e9  # the logit of a card that is not in the game
 
@@ -74,6 +75,11 @@ class SlotConfig:
     def view_size(self) -> int:
         """Numbers of a view."""
         return CHANNELS * PLACES
+
+    @property
+    def seats(self) -> int:
+        """A view shows one opponent, and a network's values are those of a game of two."""
+        return 2
 
 
 class SlotNet(MarginNet):
@@ -183,6 +189,13 @@ class CardSetNet(SlotNet):
             weights.append(layer.attention_weights(x, seen))
             x = layer(x, seen)
         return torch.stack(weights, 1)
+
+    @torch.no_grad()
+    def attended(self, views: Tensor) -> Attended:
+        _, seen, ids = self._tokens(views.flatten(1), self.config.slots)
+        weights = self.attention(views)[:, :, :, 0].float().mean((1, 2))
+        actions = torch.where(seen[:, 1:], BUY * IDS + ids - 1, -1)
+        return Attended(actions, weights[:, 1:])
 
     def _tokens(self, views: Tensor, slots: int) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens [batch, 1 + slots, width], which of them are present, and the cards' ids + 1."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import Field
-from typing import ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 from torch import Tensor, nn
 
@@ -19,6 +19,23 @@ class Heads(NamedTuple):
     """Expected scores, the seat that looks first. [batch, seats]"""
     margin: Tensor | None
     """Expected margin of the seat that looks, from -1 to 1. [batch]"""
+
+
+class Attended(NamedTuple):
+    """What a network attends to where it judges a table as a whole."""
+
+    actions: Tensor
+    """An action that stands for each thing that it sees, -1 where there is none. [batch, things]"""
+    shares: Tensor
+    """Its part of the attention, mean over layers and heads; the rest is for the table itself."""
+
+
+@runtime_checkable
+class Attentive(Protocol):
+    """A network that can say what it attends to."""
+
+    def attended(self, views: Tensor) -> Attended:
+        """The attention to what views [batch, view_size] show."""
 
 
 class Config(Protocol):

@@ -166,14 +166,16 @@ def network(
 
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
     own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
-    of a kind of your own; `leaves=4`, how many leaves of a tree a search evaluates together; and
-    `model=rules`, which lets a network that imagines the game search true positions instead.
+    of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
+    together, `explore=2`, PUCT's constant, and `model=rules`, which lets a network that imagines
+    the game search true positions instead.
     """
     _check_device(device)
     model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
     leaves = whole("leaves", own.pop("leaves"), least=1) if "leaves" in own else None
+    explore = real("explore", own.pop("explore")) if "explore" in own else None
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -183,18 +185,28 @@ def network(
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
     if _imagines(kind, model, count):
+        if leaves or explore is not None:
+            raise PlayerError("leaves= and explore= are for true positions; say model=rules, too")
         return _imagining(game, net, kind, count, name, device)
     if count:
-        search = Settings(simulations=count, explore=EXPLORE)
+        search = Settings(simulations=count, explore=EXPLORE if explore is None else explore)
         return _searching(game, net, search, name, device, leaves)
-    if leaves:
-        raise PlayerError(f"leaves={leaves}: only a search has leaves; say sims=200, too")
+    if leaves or explore is not None:
+        which = f"leaves={leaves}" if leaves else f"explore={explore}"
+        raise PlayerError(f"{which}: that is for a search; say sims=200, too")
     if "temperature" in inspect.signature(kind.judge).parameters:
         settings["temperature"] = drawing.temperature
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
+
+
+def network_of(who: Player) -> nn.Module | None:
+    """The network that a player asks, if it asks one."""
+    judge = getattr(who, "_judge", who)  # of a network without a search
+    found: nn.Module | None = getattr(getattr(judge, "evaluator", None), "net", None)
+    return found
 
 
 def learn_kinds(file: Path) -> ModuleType:
@@ -241,7 +253,8 @@ def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    check_options("net", own, [*REGISTRY["net"].defaults, "code", "leaves", "model", *has])
+    known = ("code", "leaves", "explore", "model")
+    check_options("net", own, [*REGISTRY["net"].defaults, *known, *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

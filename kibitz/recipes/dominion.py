@@ -3,9 +3,11 @@
 Whoever has learnt nothing plays hundreds of turns and hardly ever ends a game, so all recipes begin
 with games between the strategies of the game, and stop long games early.
 
-`default` is for twenty minutes of a GPU, the first of them for the strategies. `design` has the
-numbers of the design document, for somebody with days. `small` learns the kingdom `first_game` in
-ten minutes on one core.
+`default` is for twenty minutes of a GPU, the first of them for the strategies. `withheld` is the
+same without five of the cards, `design_v2` the same with the network of the design document, to be
+compared with it. `response` learns to beat a given network: `--against FILE`, best with `--from
+FILE`, too. `design` has the numbers of the design document, for somebody with days. `small` learns
+the kingdom `first_game` in ten minutes on one core.
 """
 
 from __future__ import annotations
@@ -49,6 +51,25 @@ DEFAULT = SearchTraining(
     gate_every=8,
     gate_games=400,
     baselines=BASELINES,
+)
+
+# One card of each kind: it draws, attacks, reacts, trashes, or is worth points. Others that are
+# learnt do something similar, so that the features of a card can say what it is good for.
+WITHHELD = ("Gardens", "Laboratory", "Militia", "Moat", "Remodel")
+WITHOUT = replace(
+    DEFAULT, options={**DEFAULT.options, "kingdom": f"random without {', '.join(WITHHELD)}"}
+)
+
+DESIGN_V2 = replace(DEFAULT, net="design_v2")
+
+RESPONSE = replace(
+    DEFAULT,
+    scripted=ScriptedGames(),
+    learning=replace(DEFAULT.learning, learning_rate=5e-4, steps=9_000),
+    iterations=30,
+    gate_every=10,
+    gate_rate=0.0,  # the newest is the one to measure
+    baselines=(),
 )
 
 # Section 12 of the design document, as far as it is about numbers. Its temperature of 1 for fifteen
@@ -102,4 +123,11 @@ SMALL = replace(
     gate_games=100,
 )
 
-RECIPES = {"default": DEFAULT, "design": DESIGN, "small": SMALL}
+RECIPES = {
+    "default": DEFAULT,
+    "withheld": WITHOUT,
+    "design_v2": DESIGN_V2,
+    "response": RESPONSE,
+    "design": DESIGN,
+    "small": SMALL,
+}

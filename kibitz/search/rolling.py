@@ -33,6 +33,7 @@ from ..game import (
 from .tree import uniform
 
 DECIDES, ENDED, FULL = 0, 1, 2  # a table waits for a decision, for a new game, or for room
+ANSWERS = 3  # or for somebody who does not learn
 NO_OUTCOME = -1
 
 NOTE = np.dtype(
@@ -242,6 +243,30 @@ def decide_all(first, end, step, tables, notes, found, opening, clock):
             action = np.int64(drawn(found.acts[i], found.policy[i], count, tables.trees[i]))
         note(tables, notes, i, count, turn(s), action, found.value[i], clock)
         play(s, action)
+
+
+@kernel
+def find_answers_all(first, end, step, tables):
+    """Mark the tables at which somebody else than the game's learner decides.
+
+    The learner of a game has the seat that its number says.
+    """
+    for i in range(first, end, step):
+        s = tables.states[i]
+        learner = tables.numbers[i] % tables.scores.shape[1]
+        tables.status[i] = DECIDES if turn(s) == learner else ANSWERS
+
+
+@kernel
+def answer_all(first, end, step, tables, notes, found, clock):
+    """Play what a search has found where somebody else decides. There is no move to learn from."""
+    for i in range(first, end, step):
+        if tables.status[i] == ANSWERS:
+            s, k, count = tables.states[i], notes.used[i], found.counts[i]
+            for j in range(count):
+                notes.actions[i, k, j], notes.policy[i, k, j] = found.acts[i, j], 0.0
+            note(tables, notes, i, count, turn(s), found.best[i], 0.0, clock)
+            play(s, found.best[i])
 
 
 @kernel

@@ -67,7 +67,7 @@ class Decisions(Rows):
     seats: NDArray[np.int8]  # the seat to move. [rows]
     actions: NDArray[np.int16]  # legal actions, padded with -1. [rows, max_legal]
     policy: Floats  # of the search; zeros where no move is to be learnt. [rows, max_legal]
-    value: Floats  # of the search, for that seat; zero where one action was legal. [rows]
+    value: Floats  # of the search, for that seat; zero where nobody searched. [rows]
     games: NDArray[np.int64]  # the number of the game. [rows]
     moves: NDArray[np.int32]  # how many decisions of the game came before. [rows]
     played: NDArray[np.int16]  # the action that was played. [rows]
@@ -282,9 +282,10 @@ class Replay:
         rows.scores[held] = np.take_along_axis(results.scores[at], from_mover, 1)
         rows.margin[held] = np.take_along_axis(results.margins[at], seats, 1)[:, 0]
         rows.last_outcomes[held] = results.outcomes[at]
-        # Nobody searched where one action was legal: there the value is the result.
-        forced = held[(rows.actions[held] >= 0).sum(1) == 1]
-        rows.value[forced] = rows.scores[forced, 0]
+        # Nobody searched where one action was legal or no move is to be learnt: there the value is
+        # the result.
+        unsearched = ((rows.actions[held] >= 0).sum(1) == 1) | ~rows.policy[held].any(1)
+        rows.value[held[unsearched]] = rows.scores[held[unsearched], 0]
         self._known[held] = True
 
     def load(self, folder: RunFolder, listed: list[Listed], game: Game) -> dict[Path, RunError]:

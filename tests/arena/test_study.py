@@ -2,12 +2,20 @@
 
 import json
 
+import numpy as np
 import pytest
+import torch
 from commands import run
 
 from kibitz.arena.study import study
+from kibitz.arena.table import Table
+from kibitz.batch import Batch
 from kibitz.game import GameError
 from kibitz.games import load
+from kibitz.nets import load_net, save_net
+from kibitz.nets.card_set import CardSetConfig, CardSetNet
+
+DOMINION = load("dominion", kingdom="first_game", max_turns=10)
 
 
 def test_who_bets_and_who_wins_is_counted_by_hand():
@@ -33,6 +41,46 @@ def test_a_study_is_the_same_for_the_same_seed_and_counts_only_what_is_asked_for
     assert bought["buy Smithy"].times == 1 and bought["buy Smithy"].first_turn < 6
     assert bought["buy Province"].first_turn > bought["buy Silver"].first_turn
     assert 10 < once.turns < 25
+
+
+@pytest.fixture(scope="module")
+def network(tmp_path_factory):
+    """A network for Dominion that has learnt nothing."""
+    config = CardSetConfig(slots=17, width=8, attention_heads=2, layers=2)
+    path = tmp_path_factory.mktemp("network") / "net.safetensors"
+    save_net(path, CardSetNet(config).eval(), {"game": DOMINION.describe()})
+    return f"net:{path}"
+
+
+@pytest.mark.parametrize("search", ["", ",sims=2"])
+def test_attention_is_a_share_for_every_card_at_the_table(network, search):
+    found = study(DOMINION, network + search, games=2, only="buy", seed=3)
+    assert len(found.attention) == 17 and "buy Curse" in found.attention
+    shares = list(found.attention.values())
+    assert shares == sorted(shares, reverse=True) and 0.5 < sum(shares) < 1
+    assert not study(DOMINION, "bmu", games=2, seed=3).attention
+
+
+def test_attention_is_that_of_the_global_token_to_the_card_in_a_slot(network):
+    net, _ = load_net(network.removeprefix("net:"))
+    batch = Batch(DOMINION, 3, seed=1)
+    batch.settle()
+    views = torch.from_numpy(np.asarray(batch.observe(batch.turns())))
+    found, weights = net.attended(views), net.attention(views)
+    assert found.actions.tolist() == [[512 + int(card) for card in s.card] for s in batch.states]
+    assert torch.allclose(found.shares, weights[:, :, :, 0, 1:].mean((1, 2)))
+
+
+def test_an_analysis_says_what_to_buy_and_what_it_is_worth(network):
+    position = Table(DOMINION, seed=1)
+    while not any(choice.startswith("buy") for choice in position.choices):
+        position.play(position.choices[0])
+    words = "analyse", "dominion", position.text(), "--player", f"{network},sims=64", "--json"
+    thought = json.loads(run(*words, "-o", "kingdom=first_game", "-o", "max_turns=10"))
+    texts = [candidate["text"] for candidate in thought["candidates"]]
+    assert sum(text.startswith("buy ") for text in texts) > 3 and "end buys" in texts
+    assert thought["simulations"] == 64 and -1 <= thought["value"] <= 1
+    assert all(-1 <= candidate["value"] <= 1 for candidate in thought["candidates"][:3])
 
 
 def test_the_command_shows_and_writes_it():

@@ -16,6 +16,7 @@ import pytest
 from dominion_table import GAME, IDS, ZONES, Table, names
 
 from kibitz import chance
+from kibitz.arena.table import Table as SeatedTable
 from kibitz.batch import Batch
 from kibitz.game import CHANCE, OVER, OptionError
 from kibitz.games.dominion import cards, laws, options, rules, zones
@@ -276,11 +277,52 @@ def test_a_kingdom_can_be_told_by_its_name_or_by_its_cards(line):
     assert title.lower().replace(" & ", "_and_").replace(" ", "_") in options.KINGDOMS
 
 
+def test_a_drawn_kingdom_has_and_lacks_what_was_asked_for():
+    game = GAME.bind(kingdom="Random WITH Witch, Throne Room WITHOUT Chapel, Moat")
+    witch, throne_room, chapel, moat = (IDS[n] for n in ("Witch", "Throne Room", "Chapel", "Moat"))
+    batch = Batch(game, 2000, seed=3, threads=1)
+    batch.settle()
+    drawn = np.bincount(batch.states["card"][:, 7:].reshape(-1), minlength=33) / 2000
+    assert drawn[witch] == drawn[throne_room] == 1 and drawn[chapel] == drawn[moat] == 0
+    others = [card for card in range(7, 33) if 0 < drawn[card] < 1]
+    assert len(others) == 22
+    share = 8 / 22
+    assert abs(drawn[others] - share).max() < 4.5 * (share * (1 - share) / 2000) ** 0.5
+    t, out = game.fresh(), np.zeros(rules.IDS)
+    for card in (card for card in batch.states["card"][0, 7:] if card not in (witch, throne_room)):
+        assert game.flaw(t, game.fresh()) == 0
+        game.odds(t, out)
+        assert out[card] == 1 / (24 - t.kingdom_size) and out.sum() == pytest.approx(1)
+        game.play(t, int(card))
+    cards_named = ", ".join(CARDS[int(card)].name for card in t.card[7:])
+    assert t.tobytes() == GAME.bind(kingdom=cards_named).fresh().tobytes(), (
+        "now a game as any other"
+    )
+    t.card[7:] = GAME.bind(kingdom="improvements").fresh().card[7:]
+    assert game.flaw(t, game.fresh()) == 2
+
+
+def test_a_kingdom_of_a_seed_is_that_of_a_random_table_with_the_seed():
+    for seed in (1, 7):
+        seen = SeatedTable(GAME, seed=seed).seen(0)
+        kingdom = GAME.bind(kingdom=f"seed:{seed}").fresh().card[7:]
+        assert len(set(kingdom.tolist())) == 10
+        assert all(CARDS[int(card)].name in seen for card in kingdom)
+
+
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
         ({"kingdom": "Cellar, Moat"}, "10 cards, not 2"),
         ({"kingdom": "Cellar," * 10}, "named twice"),
+        ({"kingdom": "random with Witch without Witch"}, "both in a kingdom and out of it"),
+        ({"kingdom": "random without Mote"}, "'mote' is neither"),
+        ({"kingdom": "random with"}, "is neither"),
+        ({"kingdom": "seed:x"}, "is neither"),
+        (
+            {"kingdom": f"random without {options.KINGDOMS['first_game']}, Witch"},
+            "10 cards can be named",
+        ),
         ({"kingdom": "Cellar, Mote"}, "'mote' is neither"),
         ({"kingdom": "Copper"}, "'copper' is neither"),
         ({"first": "2"}, "0 to 1, or random"),

@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 from oracle_files import oracle_list
 
+from kibitz.arena.match import match
 from kibitz.batch import Batch
 from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games.dominion import GAME
 from kibitz.games.dominion.cards import PROVINCE
-from kibitz.games.dominion.strategies import STRATEGIES, read_strategies, strategy
+from kibitz.games.dominion.players import STRATEGIES
+from kibitz.games.dominion.strategies import read_strategies, strategy
 
 GAMES = 10_000
 ERRORS = 3.3  # standard errors within which two results agree
@@ -203,3 +205,8 @@ def test_every_strategy_finishes_its_games_on_any_kingdom():
         batch, _ = contest(GAME, name, "random", games=200)
         assert (batch.turns() < 0).all()
         assert not batch.states["truncated"].all()
+
+
+def test_the_evolved_strategy_is_the_hardest_on_random_kingdoms():
+    for name, rate in (("bmx", 0.53), ("bmu", 0.79), ("chapel1", 0.53)):
+        assert match(GAME, "bme", name, games=4000, seed=11).win_rate > rate, name

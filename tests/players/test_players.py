@@ -87,7 +87,8 @@ def test_a_game_without_a_champion_says_which_games_have_one():
     [
         ("champion:rounds=1", "net has no option 'rounds'; it has: path, mode"),
         ("champion:depth=1", "net has no option 'depth'"),
-        ("champion:leaves=4", "only a search has leaves"),
+        ("champion:leaves=4", "leaves=4: that is for a search"),
+        ("champion:explore=2", "explore=2.0: that is for a search"),
         ("champion:leaves=0", "leaves is a whole number from 1"),
         ("think:sims=4", "cannot guide a tree search"),
     ],

@@ -5,9 +5,10 @@ import pytest
 import torch
 from dominion_table import Table
 
-from kibitz import games
+from kibitz import games, players
 from kibitz.batch import Batch
 from kibitz.chance import streams
+from kibitz.nets import save_net
 from kibitz.nets.card_set import CardSetConfig, CardSetNet
 from kibitz.nets.evaluate import NetEvaluator
 from kibitz.search.mcts import Search, Settings
@@ -146,12 +147,39 @@ def test_a_line_discards_cards_that_the_other_seat_may_hold():
     assert [step.seat for step in militia[:2]] == [0, 1]
 
 
+def test_what_the_other_seat_holds_and_draws_does_not_move_the_search():
+    """Its hand and its deck change places in secret: a Witch and Gold in hand, or Curses."""
+    good, bad = "Witch, Moat, 3 Gold", "3 Curse, 2 Estate"
+    for mine in ("Militia, Witch, 3 Copper", "Bandit, Village, 3 Silver"):
+        decided = []
+        for hand, deck in ((good, bad), (bad, good)):
+            table = Table(mine, "2 Copper, 3 Estate", others=({"hand": hand, "deck": deck},))
+            table.s.top_seen[:] = 0
+            decided.append((table.s, search(array(table.s), simulations=128)))
+        (one, ours), (other, theirs) = decided
+        assert one.tobytes() != other.tobytes() and ours.counts[0] >= 3
+        for name in ("best", "visits", "values", "policy"):
+            assert getattr(ours, name).tobytes() == getattr(theirs, name).tobytes(), name
+
+
+def test_a_network_for_two_seats_is_not_seated_at_three(tmp_path):
+    save_net(tmp_path / "net.safetensors", net(), {"game": GAME.describe()})
+    text = f"net:{tmp_path / 'net.safetensors'}"
+    assert players.player(text, games.load("dominion", players=2))
+    for options in (text, f"{text},sims=8"):
+        with pytest.raises(players.PlayerError, match="seats 2, but dominion"):
+            players.player(options, games.load("dominion", players=3))
+
+
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
 def test_what_is_hidden_does_not_move_the_search(root):
+    """Root decisions with 128 simulations, for the same seed."""
     states = wandered(16, plies=60)
     others = Batch.of(GAME, states.copy(), streams(4, "table", len(states)))
     others.redeal(others.turns(), streams(4, "player", len(states)))
     assert (others.states != states).sum() > 8  # something was hidden
-    ours, theirs = (search(tables, root=root) for tables in (states, others.states))
+    ours, theirs = (
+        search(tables, simulations=128, root=root) for tables in (states, others.states)
+    )
     assert ours.visits.tobytes() == theirs.visits.tobytes()
     assert ours.best.tobytes() == theirs.best.tobytes()

@@ -30,9 +30,9 @@ from .catalogue import TREASURES
 from .knowledge import known, redeal
 from .laws import FLAWS, flaw
 from .options import KINGDOMS, DominionOptions
+from .players import STRATEGIES
 from .resolve import CONTROL
 from .rules import IDS, actions, margin, odds, play, roll, score, start, turn
-from .strategies import STRATEGIES
 from .text import about, action_text, news, seen
 from .view import observe, view
 from .zones import SLOTS, state

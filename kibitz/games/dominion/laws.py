@@ -15,7 +15,7 @@ from .catalogue import CARDS, COST, GIVES, KINGDOM_CARDS, VP
 from .catalogue import TYPES as PRINTED_TYPES
 from .knowledge import put_again, total
 from .resolve import GIVEN
-from .rules import CHOICE, KINGDOM, decides_alone, is_over, pile_size, single
+from .rules import CHOICE, KINGDOM, decides_alone, in_kingdom, is_over, pile_size, single
 from .zones import (
     ACTION_PHASE,
     BUY_PHASE,
@@ -85,7 +85,7 @@ def flaw(s, fresh):
         return 1
     if kingdom_is_flawed(s, fresh):
         return 2
-    if piles_are_flawed(s):
+    if piles_are_flawed(s, fresh):
         return 3
     if lists_are_flawed(s):
         return 4
@@ -129,14 +129,24 @@ def kingdom_is_flawed(s, fresh):
         if slot < BASIC:
             if card != slot:
                 return True
-        elif fresh.card[BASIC] != NONE:
-            if card != fresh.card[slot]:
-                return True
         elif slot >= BASIC + drawn:
             if card != NONE:
                 return True
         elif not is_kingdom_card(card) or (slot > BASIC and card <= s.card[slot - 1]):
             return True
+    return cards_are_not_as_asked(s, fresh)
+
+
+@rule
+def cards_are_not_as_asked(s, fresh):
+    """Whether the kingdom lacks a card that was given, or has one that was to stay out of it."""
+    for slot in range(BASIC, BASIC + fresh.kingdom_size):
+        if not in_kingdom(s, fresh.card[slot]):
+            return True
+    if fresh.phase == DRAW_KINGDOM:
+        for i in range(SLOTS):
+            if fresh.vp[i] > 0 and in_kingdom(s, fresh.vp[i] - 1):
+                return True
     return False
 
 
@@ -149,7 +159,7 @@ def is_kingdom_card(card):
 
 
 @rule
-def piles_are_flawed(s):
+def piles_are_flawed(s, fresh):
     """The table is empty until the kingdom is known."""
     laid_out = s.phase != DRAW_KINGDOM
     for slot in range(SLOTS):
@@ -158,7 +168,7 @@ def piles_are_flawed(s):
             return True
         if s.cost[slot] != (COST[card] if laid_out else 0):
             return True
-        if s.vp[slot] != (VP[card] if laid_out else 0):
+        if s.vp[slot] != (VP[card] if laid_out else fresh.vp[slot]):
             return True
         for k in range(4):
             if s.gives[slot, k] != (GIVES[card, k] if laid_out else 0):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from ...chance import below, stream
 from ...game import OptionError, Options, squeezed
 from .catalogue import CARDS
 from .zones import NONE
@@ -35,10 +37,25 @@ IDS = {_plain(card.name): card.id for card in CARDS.values() if card.is_kingdom}
 
 
 def kingdom(text: str) -> tuple[int, ...]:
-    """The ids of ten kingdom cards, ascending, from their names or from the name of a kingdom."""
+    """What `start` gets: ids of cards in the kingdom, ascending; then, for each card that stays out
+    of it, NONE - 1 - id; then NONE, up to ten numbers. What is missing in the kingdom is drawn.
+    """
+    plain = _plain(text)
+    if seeded := re.fullmatch(r"seed:(\d{1,18})", plain):
+        return seeded_kingdom(int(seeded[1]))
+    if drawn := re.fullmatch(r"\s*random(\s+with\s.+?)?(\s+without\s.+)?", text.lower().rstrip()):
+        parts = [_cards(part.split(maxsplit=1)[1]) if part else [] for part in drawn.groups()]
+        return _drawn(text, *parts)
     kingdoms = {_plain(name): cards for name, cards in KINGDOMS.items()}
-    cards = kingdoms.get(_plain(text), text)
-    names = [name for name in cards.split(",") if name.strip()]
+    ids = _cards(kingdoms.get(plain, text))
+    if len(ids) != KINGDOM:
+        raise OptionError(f"kingdom={text!r}: a kingdom has {KINGDOM} cards, not {len(ids)}")
+    return tuple(ids)
+
+
+def _cards(text: str) -> list[int]:
+    """The ids of cards, ascending, from their names."""
+    names = [name for name in text.split(",") if name.strip()]
     for name in names:
         if _plain(name) not in IDS:
             raise OptionError(
@@ -48,9 +65,23 @@ def kingdom(text: str) -> tuple[int, ...]:
     ids = sorted({IDS[_plain(name)] for name in names})
     if len(ids) < len(names):
         raise OptionError(f"kingdom={text!r}: every card has one pile, but one is named twice")
-    if len(ids) != KINGDOM:
-        raise OptionError(f"kingdom={text!r}: a kingdom has {KINGDOM} cards, not {len(ids)}")
-    return tuple(ids)
+    return ids
+
+
+def _drawn(text: str, present: list[int], absent: list[int]) -> tuple[int, ...]:
+    """The numbers of a kingdom that is drawn, with some cards and without others."""
+    if set(present) & set(absent):
+        raise OptionError(f"kingdom={text!r}: a card cannot be both in a kingdom and out of it")
+    if len(present) + len(absent) > KINGDOM:
+        raise OptionError(f"kingdom={text!r}: {KINGDOM} cards can be named, not more")
+    codes = [*present, *(NONE - 1 - card for card in absent)]
+    return (*codes, *[NONE] * (KINGDOM - len(codes)))
+
+
+def seeded_kingdom(seed: int) -> tuple[int, ...]:
+    """The random kingdom of a table with this seed."""
+    rng, left = stream(seed, "table"), sorted(IDS.values())
+    return tuple(sorted(left.pop(below(rng, len(left))) for _ in range(KINGDOM)))
 
 
 @dataclass(frozen=True)
@@ -61,7 +92,8 @@ class DominionOptions(Options):
     """Seats at the table, 2 to 6."""
     kingdom: str = "random"
     """Ten kingdom cards, separated by commas; or first_game, size_distortion, deck_top,
-    sleight_of_hand, improvements or silver_and_gold; or random: new ones in every game."""
+    sleight_of_hand, improvements or silver_and_gold; or random: new ones in every game, also as in
+    `random with Witch, Moat without Chapel`; or seed:7, those of a random table with that seed."""
     first: str = "random"
     """The seat that begins, or random."""
     auto_single: bool = True
@@ -87,8 +119,7 @@ class DominionOptions(Options):
 
     def code(self, name: str) -> int | tuple[int, ...]:
         if name == "kingdom":
-            drawn = _plain(self.kingdom) == "random"
-            return (NONE,) * KINGDOM if drawn else kingdom(self.kingdom)
+            return kingdom(self.kingdom)
         if _plain(self.first) == "random":
             return NONE
         if self.first not in map(str, range(self.players)):

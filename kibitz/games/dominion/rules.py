@@ -106,8 +106,14 @@ def start(s, options):
     s.max_turns = options.max_turns
     s.seat = CHANCE
     for slot in range(SLOTS):
-        s.card[slot] = slot if slot < BASIC else options.kingdom[slot - BASIC]
-    if s.card[BASIC] == NONE:
+        s.card[slot] = slot if slot < BASIC else NONE
+    for i in range(KINGDOM):
+        if options.kingdom[i] >= 0:
+            s.card[BASIC + i] = options.kingdom[i]
+            s.kingdom_size += 1
+        else:
+            s.vp[i] = NONE - options.kingdom[i]
+    if s.kingdom_size < KINGDOM:
         s.phase = DRAW_KINGDOM
     else:
         lay_out(s)
@@ -116,7 +122,6 @@ def start(s, options):
 @rule
 def lay_out(s):
     """The kingdom is known: put the piles on the table and give every seat a deck."""
-    s.kingdom_size = KINGDOM
     players = s.hand.shape[0]
     for slot in range(SLOTS):
         card = int(s.card[slot])
@@ -163,12 +168,31 @@ def deal_hands(s, first):
 
 
 @rule
-def is_drawn(s, card):
-    """Whether a card is in the kingdom already."""
+def in_kingdom(s, card):
     for slot in range(BASIC, BASIC + s.kingdom_size):
         if s.card[slot] == card:
             return 1
     return 0
+
+
+@rule
+def is_out(s, card):
+    """Whether a card cannot be drawn: it is in the kingdom already, or is to stay out of it."""
+    if in_kingdom(s, card):
+        return 1
+    for i in range(KINGDOM):
+        if s.vp[i] == card + 1:
+            return 1
+    return 0
+
+
+@rule
+def choices(s):
+    """How many cards the next one of the kingdom is drawn from."""
+    count = 0
+    for i in range(CHOICE):
+        count += 0 if is_out(s, KINGDOM_CARDS[i]) else 1
+    return count
 
 
 @rule
@@ -177,8 +201,8 @@ def odds(s, out):
         out[outcome] = 0.0
     if s.phase == DRAW_KINGDOM:
         for i in range(CHOICE):
-            if not is_drawn(s, KINGDOM_CARDS[i]):
-                out[KINGDOM_CARDS[i]] = 1.0 / (CHOICE - s.kingdom_size)
+            if not is_out(s, KINGDOM_CARDS[i]):
+                out[KINGDOM_CARDS[i]] = 1.0 / choices(s)
     elif s.phase == DRAW_FIRST:
         for seat in range(s.hand.shape[0]):
             out[seat] = 1.0 / s.hand.shape[0]
@@ -191,9 +215,9 @@ def odds(s, out):
 @rule
 def roll(s, rng):
     if s.phase == DRAW_KINGDOM:
-        left, i = below(rng, CHOICE - s.kingdom_size), 0
-        while left > 0 or is_drawn(s, KINGDOM_CARDS[i]):
-            left -= 0 if is_drawn(s, KINGDOM_CARDS[i]) else 1
+        left, i = below(rng, choices(s)), 0
+        while left > 0 or is_out(s, KINGDOM_CARDS[i]):
+            left -= 0 if is_out(s, KINGDOM_CARDS[i]) else 1
             i += 1
         outcome = int(KINGDOM_CARDS[i])
     elif s.phase == DRAW_FIRST:

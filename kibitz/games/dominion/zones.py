@@ -46,7 +46,8 @@ def state(players: int) -> RecordType:
         ("types", np.int16, SLOTS),  # bits, as printed
         ("cost", np.int8, SLOTS),
         ("gives", np.int8, (SLOTS, 4)),  # +Cards, +Actions, +Buys, coins
-        ("vp", np.int8, SLOTS),  # points, where they are fixed
+        # points, where they are fixed; before that ids + 1 of cards that stay out of the kingdom
+        ("vp", np.int8, SLOTS),
         ("initial", np.int8, SLOTS),  # size of the pile at the start
         ("supply", np.int8, SLOTS),
         ("trash", np.int8, SLOTS),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +27,7 @@ from ..method import Stage, TimeIsUp, Training
 from ..replay import Replay, Shard
 from ..seeds import derived
 from .learner import Learner, Learning, Stepper
+from .response import ResponsePlay
 from .scripted import ScriptedGames, ScriptedPlay
 from .selfplay import SelfPlay
 
@@ -49,11 +52,23 @@ class SearchTraining(Training):
     """First iterations, scripted ones included, that need no network: they search by rollouts."""
     warm_search: Settings = field(default_factory=Settings)
     """The search of those iterations."""
+    against: str = ""
+    """The file of a network that never changes and has all seats but one in every game of
+    self-play: what is learnt is how to beat it. Nobody named: the player plays against itself."""
+
+    def with_opponents(self, players: Sequence[str]) -> SearchTraining:
+        if len(players) != 1 or self.against:
+            raise GameError("self-play is against one network: give --against FILE once")
+        file = players[0].removeprefix("net:")
+        return replace(self, against=file, baselines=(f"net:{file}", *self.baselines))
 
     def described(self) -> dict[str, Any]:
+        """Without what is newer than runs that may be resumed, where it has its default."""
         described = super().described()
         for name in ("search", "warm_search"):
             described[name] = without_later(described[name])
+        if not self.against:
+            del described["against"]
         return described
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> SearchMethod:
@@ -98,6 +113,8 @@ class SearchMethod:
         self.replay = Replay(recipe.replay_size)
         self.progress = Progress()
         self.selfplay = SelfPlay(game, recipe.games, device, seed)
+        if recipe.against:
+            self.selfplay = ResponsePlay(game, recipe.games, device, seed, Path(recipe.against))
         self.scripts: ScriptedPlay | None = None
         if recipe.scripted.iterations:
             self.scripts = ScriptedPlay(game, recipe.games, device, seed, recipe.scripted)

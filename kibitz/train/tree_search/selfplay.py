@@ -179,6 +179,7 @@ class SelfPlay(NotedTables):
         self.begun, self.ended, self.clock = counts
         placed = {name: self.device.put(array) for name, array in given.items()}
         self.tables = self.tables._replace(words=as_words(placed["states"]), **placed)
+        self.notes = self.notes._replace(used=self.device.empty(self.size, np.int64))
 
     def _check_tables(self, states: NDArray[np.void], rngs: NDArray[np.void]) -> None:
         """See that every table rests at a decision between several actions."""

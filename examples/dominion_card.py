@@ -1,0 +1,138 @@
+"""The matches of a Dominion champion's card: 26 kingdoms, four strengths, all scripted strategies.
+
+    python examples/dominion_card.py net:player.safetensors --games 2000 --device cuda
+
+Run it from the repository. The kingdoms are the six recommended ones and the random ones of the
+seeds 1 to 20; a strategy is met where the kingdom has all cards that it buys. Results are kept in a
+file: run it again to go on, or for some opponents only (`--against bmu --games 2000`); `--games 0`
+prints what there is. `--card FILE` writes it into the champion's card, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from kibitz.arena.gauntlet import Gauntlet, average, gauntlet
+from kibitz.games import load
+from kibitz.games.dominion.options import KINGDOMS, kingdom
+from kibitz.games.dominion.strategies import read_strategies
+from kibitz.recipes.dominion import TEACHERS
+
+ORACLE = Path(__file__).parent.parent / "tests" / "oracles" / "dominion.json"
+SEEDS = range(1, 21)
+SEARCH = "mcts:sims=200,rollout=bmu"
+EVERYWHERE = ("bmx", "bme")  # buy what there is of their cards; others need all of theirs
+
+
+def tables(names):
+    """The kingdoms by name, as games that know the strategies of the oracle file, too."""
+    names = names or [*KINGDOMS, *(f"seed:{seed}" for seed in SEEDS)]
+    base = load("dominion")
+    players = {**base.players, **read_strategies(ORACLE)}
+    return {name: replace(load("dominion", kingdom=name), players=players) for name in names}
+
+
+def opponents(games, only, device):
+    """Who is met where: by the text of a player, the names of the kingdoms."""
+    found = {"random": list(games), with_option(SEARCH, f"device={device}"): list(games)}
+    for name, strategy in next(iter(games.values())).players.items():
+        cards = {int(card) for field in ("cards", "plays") for card in strategy.plan[field]}
+        needed = {card for card in cards if card >= 7}  # the others are in every game
+        has = [k for k in games if name in EVERYWHERE or needed <= set(kingdom(k))]
+        found |= {name: has} if has else {}
+    return {who: at for who, at in found.items() if not only or who.split(",device")[0] in only}
+
+
+def with_option(text, option):
+    return f"{text},{option}" if ":" in text else f"{text}:{option}"
+
+
+def strengths(text, simulations, device):
+    """The player's text by its name in the card, alone and with searches.
+
+    One simulation makes the root and plays what the network prefers, without leaving the GPU.
+    """
+    text = with_option(text, f"device={device}")
+    named = {n: f"champion:sims={n}" if n else "champion" for n in simulations}
+    return {named[n]: with_option(text, f"sims={n or 1}") for n in simulations}
+
+
+def rows(found: Gauntlet, players, met):
+    """An entry of the card for each player and opponent."""
+    for name, text in players.items():
+        for other in met:
+            if by_kingdom := found.tables(text, other):
+                mean, low, high = average(list(by_kingdom.values()))
+                worst = min(by_kingdom, key=lambda k: by_kingdom[k].win_rate)
+                yield {
+                    "player": name,
+                    "against": other.split(",device")[0],
+                    "taught": other in TEACHERS,
+                    "games": sum(result.games for result in by_kingdom.values()),
+                    "win_rate": round(mean, 4),
+                    "low": round(low, 4),
+                    "high": round(high, 4),
+                    "worst": worst,
+                    "by_kingdom": {k: round(r.win_rate, 4) for k, r in by_kingdom.items()},
+                }
+
+
+def summary(found: Gauntlet, players, card):
+    for row in card:
+        games, worst = f"{row['games']} games", row["by_kingdom"][row["worst"]]
+        mean = f"{row['win_rate']:.1%} ({row['low']:.1%} to {row['high']:.1%})"
+        where = f"{len(row['by_kingdom'])} kingdoms, worst {row['worst']} {worst:.1%}, {games}"
+        taught = ", a teacher" if row["taught"] else ""
+        print(f"{row['player']} against {row['against']}{taught}: {mean}; {where}")
+    met = {row["against"] for row in card}
+    scripted = [who for who in met if who != "random" and ":" not in who]
+    for name, text in players.items():
+        if hardest := found.hardest(text, scripted):
+            mean, low, high = average([result for _, result in hardest.values()])
+            print(f"{name} against whoever wins most there: {mean:.1%} ({low:.1%} to {high:.1%})")
+            for k, (other, result) in hardest.items():
+                print(f"  {k}: {other}, {result.win_rate:.1%} of {result.games} games")
+
+
+def main() -> None:
+    words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    words.add_argument("player", help="champion, or net:FILE")
+    words.add_argument("--games", type=int, default=200, help="for each opponent in each kingdom")
+    words.add_argument("--simulations", type=int, nargs="*", default=[0, 32, 128, 800])
+    words.add_argument("--against", nargs="*", default=[], help="only these opponents")
+    words.add_argument("--kingdoms", nargs="*", default=[], help="only these")
+    words.add_argument("--device", default="cpu")
+    words.add_argument("--at-once", type=int, default=8192, help="games in lockstep")
+    words.add_argument("--save", type=Path, default=Path("dominion_card.sqlite"))
+    words.add_argument("--card", type=Path, help="the champion's card, to write the results into")
+    asked = words.parse_args()
+    games = tables(asked.kingdoms)
+    met = opponents(games, asked.against, asked.device)
+    players = strengths(asked.player, asked.simulations, asked.device)
+    began = time.monotonic()
+
+    def progress(text, done, of):
+        print(f"{time.monotonic() - began:.0f} s: {text}, {done} of {of} games", flush=True)
+
+    found = gauntlet(
+        asked.save,
+        games,
+        list(players.values()),
+        met,
+        games=asked.games,
+        at_once=asked.at_once,
+        progress=progress,
+    )
+    card = list(rows(found, players, met))
+    summary(found, players, card)
+    if asked.card is not None:
+        facts = json.loads(asked.card.read_text()) if asked.card.exists() else {}
+        asked.card.write_text(json.dumps({**facts, "results": card}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
