@@ -33,7 +33,8 @@ from . import cache
 from .cache import Dispatcher
 
 HOUSE = Path(__file__).parent
-GROUND = ("compiled.py", "game.py", "chance.py", "batch.py")  # part of everything compiled
+# Part of everything compiled.
+GROUND = ("compiled.py", "dispatch.py", "game.py", "chance.py", "batch.py")
 # The rooms with compiled code, each with the rooms whose rules can be compiled into it. A game is
 # watched by its edition instead.
 ROOMS: dict[str, tuple[str, ...]] = {

@@ -22,6 +22,7 @@ FLOOR = {
     "notation": 0,
     "open_rules": 0,
     "options": 0,
+    "dispatch": 0,
     "records": 0,
     "game": 0,
     "chance": 0,
@@ -191,7 +192,7 @@ def test_no_file_is_a_drawer_for_anything():
 
 
 def test_the_rooms_that_are_compiled_are_there():
-    assert {"compiled.py", "game.py", "chance.py", "batch.py"} == set(GROUND)
+    assert {"compiled.py", "dispatch.py", "game.py", "chance.py", "batch.py"} == set(GROUND)
     assert all((HOUSE / room).exists() for room in [*GROUND, *ROOMS])
 
 

@@ -15,7 +15,8 @@ import kibitz
 from kibitz.arena.table import Table
 from kibitz.batch import Batch, check_positions
 from kibitz.chance import stream, streams
-from kibitz.game import _GAMES, CHANCE, OVER, Game, GameError
+from kibitz.dispatch import _GAMES
+from kibitz.game import CHANCE, OVER, Game, GameError
 from kibitz.games import load
 from kibitz.players import Sight
 from kibitz.search.mcts import Search, Settings

@@ -101,7 +101,7 @@ BORDER = [
 GAMES = [
     mutant(
         "a further view is written by the rule of the default view",
-        "game.py",
+        "dispatch.py",
         "        observer = game.observers.get(name, game.observe)\n",
         "        observer = game.observe\n",
         "ground/test_views.py::test_every_view_is_written_by_its_own_rule",
