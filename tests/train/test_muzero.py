@@ -135,7 +135,7 @@ def test_targets_are_what_happened(game, replay):
     assert (examples.codes[:, 0].numpy()[alive[:, 1]] > 0).all()  # the throw of the first seat
     # The end is worth what the game has brought, as its last mover sees it.
     scores = steps["scores"].reshape(*rows.shape, 2)[np.arange(64), ended, 0]
-    shares = examples.sides[np.arange(64), ended + 1, 0].numpy()
+    shares = examples.shares[np.arange(64), ended + 1, 0].numpy()
     assert shares == pytest.approx((1 + scores / 2) / 2)
     assert (examples.value_weights.sum(1).numpy() == ended + 2).all()
     assert set(seats[:, 0].tolist()) == {0, 1}
@@ -155,7 +155,7 @@ def test_all_steps_together_count_as_much_as_the_first(game, replay):
     examples = learner.examples(batch)
     examples = examples._replace(
         value_weights=torch.ones_like(examples.value_weights),
-        sides=torch.full_like(examples.sides, 0.5),
+        shares=torch.full_like(examples.shares, 0.5),
     )
     assert learner.losses(examples)["value"].item() == pytest.approx(2 * np.log(2), rel=0.05)
 
@@ -175,8 +175,8 @@ def test_half_of_the_gradient_goes_through_each_step(game, replay):
             return kept[0]
 
         learner.net.represent = watched
-        sides = torch.full_like(examples.sides, 0.9)
-        learner.losses(examples._replace(value_weights=only, sides=sides))["value"].backward()
+        sides = torch.full_like(examples.shares, 0.9)
+        learner.losses(examples._replace(value_weights=only, shares=sides))["value"].backward()
         sizes.append(kept[0].grad.norm().item())
     learner.net.represent = represent
     assert 0.2 < sizes[1] / sizes[0] < 0.8
@@ -212,7 +212,7 @@ def test_the_model_of_a_game_is_learnt(game, replay):
     over = examples.ends[:, 0] > 0
     assert ((outlook.ends > 0) == over).float().mean() > 0.99
     assert (outlook.turns.argmax(1) == examples.turns[:, 0])[~over].float().mean() > 0.99
-    won = net.values(outlook.sides)[over, 0].numpy()
+    won = net.values(outlook.scores)[over, 0].numpy()
     truth = batch.positions.scores.reshape(*rows.shape, 2)[over.numpy(), 0, 0]
     assert np.abs(won - truth).mean() < 0.25
 

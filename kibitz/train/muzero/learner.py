@@ -65,7 +65,7 @@ class Unrolled(NamedTuple):
     listed: Tensor  # actions to choose from, padded with -1. int64 [batch, unroll + 1, max_legal]
     policy: Tensor  # [batch, unroll + 1, max_legal]
     policy_weights: Tensor  # [batch, unroll + 1]
-    sides: Tensor  # shares of the sides, see `LatentNet.values`. [batch, unroll + 1, sides]
+    shares: Tensor  # of the sides, see `LatentNet.values`. [batch, unroll + 1, sides]
     value_weights: Tensor  # 0 behind the end. [batch, unroll + 1]
     turns: Tensor  # whose turn is next, counted from who moved. int64 [batch, unroll]
     goes_on: Tensor  # 1 where there was a next turn. [batch, unroll]
@@ -81,7 +81,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         super().__init__(game, net, learning, device, seed)
         self.learning, self.effects = learning, effects_of_a_gain(game)
         self.config = net.config
-        self.captains = [self.config.sides.index(k) for k in range(self.config.all_sides)]
+        self.captains = [self.config.side_of.index(k) for k in range(self.config.all_sides)]
 
     def learning_rate(self) -> float:
         done = min(1.0, self.step / max(1, self.learning.steps))
@@ -113,7 +113,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
             listed=self.put(listed),
             policy=self._floats(steps["policy"] * alive[:, :, None]),
             policy_weights=self._floats(weights * (steps["policy"].sum(2) > 0)),
-            sides=self._floats(self._shares(rows, alive)),
+            shares=self._floats(self._shares(rows, alive)),
             value_weights=self._floats(np.concatenate([alive[:, :1], moved], 1)),
             turns=self.put(turns),
             goes_on=self._floats(goes_on),
@@ -154,7 +154,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         latents = net.represent(examples.views)
         outlook = net.judge(latents)
         policy = [self._policy_loss(examples, outlook.policy, 0)]
-        value = [self._value_loss(examples, outlook.sides, 0)]
+        value = [self._value_loss(examples, outlook.scores, 0)]
         chance, turn, ends = [], [], []
         for k in range(steps):
             afterstates = net.act(latents, examples.played[:, k])
@@ -163,7 +163,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
             latents = net.settle(latents, afterstates, examples.codes[:, k])
             outlook = net.judge(latents)
             policy.append(self._policy_loss(examples, outlook.policy, k + 1) / steps)
-            value.append(self._value_loss(examples, outlook.sides, k + 1) / steps)
+            value.append(self._value_loss(examples, outlook.scores, k + 1) / steps)
             turn.append(_wrong(outlook.turns, examples.turns[:, k]) @ examples.goes_on[:, k])
             ends.append(outlook.ends)
             latents = KEPT_GRADIENT * latents + (1 - KEPT_GRADIENT) * latents.detach()
@@ -186,7 +186,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         return (wrong * examples.policy_weights[:, k]).mean()
 
     def _value_loss(self, examples: Unrolled, sides: Tensor, k: int) -> Tensor:
-        target, logits = examples.sides[:, k], sides.float()
+        target, logits = examples.shares[:, k], sides.float()
         if self.config.zero_sum:
             wrong = -(target * functional.log_softmax(logits, 1)).sum(1)
         else:
