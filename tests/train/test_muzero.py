@@ -160,26 +160,23 @@ def test_all_steps_together_count_as_much_as_the_first(game, replay):
     assert learner.losses(examples)["value"].item() == pytest.approx(2 * np.log(2), rel=0.05)
 
 
-def test_half_of_the_gradient_goes_through_each_step(game, replay):
-    """The last position's loss alone: its gradient at the first latent falls by half a step."""
+def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
+    """The loss two steps on alone: at the first latent its gradient is half of the whole one."""
     learner, (_, batch) = student(game), drawn(replay)
     examples, sizes = learner.examples(batch), []
     represent = learner.net.represent
-    for k in (1, 2):
-        only = torch.zeros_like(examples.value_weights)
-        only[:, k] = 1
-        kept = []
-
-        def watched(views, kept=kept):
-            kept.append(represent(views).detach().requires_grad_())
-            return kept[0]
-
-        learner.net.represent = watched
-        sides = torch.full_like(examples.shares, 0.9)
-        learner.losses(examples._replace(value_weights=only, shares=sides))["value"].backward()
-        sizes.append(kept[0].grad.norm().item())
+    only = torch.zeros_like(examples.value_weights)
+    only[:, 2] = 1
+    examples = examples._replace(value_weights=only, shares=torch.full_like(examples.shares, 0.9))
+    for kept in (None, 1.0):
+        if kept is not None:
+            monkeypatch.setattr("kibitz.train.muzero.learner.KEPT_GRADIENT", kept)
+        first = represent(examples.views).detach().requires_grad_()
+        learner.net.represent = lambda views, first=first: first
+        learner.losses(examples)["value"].backward()
+        sizes.append(first.grad.norm().item())
     learner.net.represent = represent
-    assert 0.2 < sizes[1] / sizes[0] < 0.8
+    assert sizes[0] / sizes[1] == pytest.approx(0.5, rel=1e-3)
 
 
 def test_a_rare_end_counts_as_much_as_all_that_goes_on():
