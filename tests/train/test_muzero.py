@@ -65,7 +65,7 @@ def replay(game):
 
 def drawn(replay, size=64, length=4, seed=1):
     rows = replay.sequences(size, length, np.random.default_rng(seed))
-    return rows, Sequences(replay.at(rows.reshape(-1)), rows >= 0)
+    return rows, Sequences.of(replay, rows)
 
 
 def student(game, **learning):
@@ -127,7 +127,7 @@ def test_targets_are_what_happened(game, replay):
     examples, alive = student(game).examples(batch), rows >= 0
     steps = batch.positions.arrays()
     seats = steps["seats"].reshape(rows.shape)
-    assert examples.views.shape == (64, game.view_size)
+    assert examples.views.shape == (64, 4, game.view_size)
     assert examples.ends.sum(1).tolist() == [1.0] * 64  # every game ends within three moves
     ended = (alive[:, :-1] & ~alive[:, 1:]).argmax(1)
     assert (examples.ends.argmax(1).numpy() == ended).all()
@@ -162,7 +162,7 @@ def test_all_steps_together_count_as_much_as_the_first(game, replay):
 
 def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
     """The loss two steps on alone: at the first latent its gradient is half of the whole one."""
-    learner, (_, batch) = student(game), drawn(replay)
+    learner, (_, batch) = student(game, consistency=0.0), drawn(replay)
     examples, sizes = learner.examples(batch), []
     represent = learner.net.represent
     only = torch.zeros_like(examples.value_weights)
@@ -171,7 +171,7 @@ def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
     for kept in (None, 1.0):
         if kept is not None:
             monkeypatch.setattr("kibitz.train.muzero.learner.KEPT_GRADIENT", kept)
-        first = represent(examples.views).detach().requires_grad_()
+        first = represent(examples.views[:, 0]).detach().requires_grad_()
         learner.net.represent = lambda views, first=first: first
         learner.losses(examples)["value"].backward()
         sizes.append(first.grad.norm().item())
@@ -201,7 +201,7 @@ def test_the_model_of_a_game_is_learnt(game, replay):
     net, (rows, batch) = learner.net.eval(), drawn(replay, 128, 3, 1)
     examples = learner.examples(batch)
     with torch.no_grad():
-        latents = net.represent(examples.views)
+        latents = net.represent(examples.views[:, 0])
         after = net.act(latents, examples.played[:, 0])
         odds = net.odds(after).softmax(1).mean(0).tolist()
         outlook = net.judge(net.settle(latents, after, examples.codes[:, 0]))
@@ -256,6 +256,19 @@ def test_games_with_a_recipe_of_their_own_have_it_as_well():
     assert recipe("beasty_bar", "muzero").net == recipe(THREE_IN_A_ROW, "muzero").net == "muzero"
     with pytest.raises(GameError, match=r"has no recipe 'none'; it has: .*any, muzero"):
         recipe("beasty_bar", "none")
+
+
+def test_imagined_latents_are_drawn_to_those_of_the_views_that_came(game, replay):
+    apart = {}
+    for weight in (0.0, 2.0):
+        learner = student(game, batch=64, unroll=1, learning_rate=3e-3, consistency=weight)
+        for seed in range(40):
+            losses = learner.learn(drawn(replay, 64, 2, seed)[1])
+        assert ("latent" in losses) == (weight > 0)
+        watching = replace(learner.learning, consistency=1.0)
+        learner.learning, examples = watching, learner.examples(drawn(replay, 64, 2, 99)[1])
+        apart[weight] = learner.losses(examples)["latent"].item()
+    assert apart[2.0] < 0.5 * apart[0.0]
 
 
 @pytest.mark.slow  # compiles self-play and search for one more game
