@@ -30,7 +30,7 @@ class LatentConfig:
     view_size: int
     actions: int
     seats: int = 2
-    sides: tuple[int, ...] = (0, 1)
+    side_of: tuple[int, ...] = (0, 1)
     """The side of every seat, counted from the one that looks: partners share a value."""
     codes: int = 1
     """Chance codes: 0 where nothing was thrown, then one per outcome; 1 ignores chance."""
@@ -54,13 +54,13 @@ class LatentConfig:
         check_positive(self, "largest_score")
         check_flags(self, "zero_sum")
         known = range(self.seats)
-        listed = isinstance(self.sides, tuple) and len(self.sides) == self.seats
-        if not listed or any(type(side) is not int or side not in known for side in self.sides):
-            raise field_error(self, "sides", f"a side for each of {self.seats} seats")
+        listed = isinstance(self.side_of, tuple) and len(self.side_of) == self.seats
+        if not listed or any(type(side) is not int or side not in known for side in self.side_of):
+            raise field_error(self, "side_of", f"a side for each of {self.seats} seats")
 
     @property
     def all_sides(self) -> int:
-        return max(self.sides) + 1
+        return max(self.side_of) + 1
 
 
 class Outlook(NamedTuple):
@@ -68,7 +68,7 @@ class Outlook(NamedTuple):
 
     policy: Tensor
     """Logits; illegal actions are not masked. [batch, actions]"""
-    sides: Tensor
+    scores: Tensor
     """Logits of the scores by side, the one to move first. [batch, sides]"""
     turns: Tensor
     """Logits of whose turn it is, counted from who moved. [batch, seats]"""
@@ -85,7 +85,7 @@ class LatentNet(PolicyNet):
         super().__init__()
         self.config = config
         # On the network's device: a list in Python could not be read while a GPU records.
-        self.register_buffer("side_of_seat", torch.tensor(config.sides), persistent=False)
+        self.register_buffer("side_of_seat", torch.tensor(config.side_of), persistent=False)
 
     @property
     def latent_shape(self) -> tuple[int, ...]:
@@ -114,7 +114,7 @@ class LatentNet(PolicyNet):
 
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
         outlook = self.judge(self.represent(views))
-        return outlook.policy, self.values(outlook.sides)
+        return outlook.policy, self.values(outlook.scores)
 
     def trimmed(self, views: Tensor, together: int = TOGETHER) -> tuple[Tensor, Tensor]:
         logits, values = zip(*map(self, torch.split(views, together)), strict=True)
@@ -164,7 +164,7 @@ def fitted_latent(game: Game) -> dict[str, object]:
         "view_size": game.view_size,
         "actions": game.num_actions,
         "seats": game.seats,
-        "sides": sides_of(game),
+        "side_of": sides_of(game),
         "codes": 1 if game.num_outcomes == 1 else min(game.num_outcomes + 1, MOST_CODES),
         "largest_score": float(max(map(abs, game.score_range))),
         "zero_sum": game.zero_sum,

@@ -85,7 +85,7 @@ class LatentMemory:
         latents = self.net.represent(self.views)
         self.latents.index_copy_(0, self.roots, latents)
         outlook = self.net.judge(latents)
-        return outlook.policy, self.net.values(outlook.sides)
+        return outlook.policy, self.net.values(outlook.scores)
 
     def _act(self) -> tuple[Tensor, ...]:
         self._before.copy_(self.latents[self.origins])
@@ -98,7 +98,7 @@ class LatentMemory:
         latents = self.net.settle(self._before, self._after, self.codes)
         self.latents.index_copy_(0, self.targets, latents)
         outlook: Outlook = self.net.judge(latents)
-        return outlook.policy, self.net.values(outlook.sides), outlook.turns, outlook.ends
+        return outlook.policy, self.net.values(outlook.scores), outlook.turns, outlook.ends
 
     @torch.inference_mode()
     def _answered(self, name: str, work: Callable[[], tuple[Tensor, ...]]) -> tuple[Floats, ...]:

@@ -74,7 +74,7 @@ class MuZeroNet(LatentNet):
         hidden = functional.relu(self.hidden(x))
         return Outlook(
             policy=self.policy(x).float(),
-            sides=self.value(hidden).float(),
+            scores=self.value(hidden).float(),
             turns=self.turn(hidden).float(),
             ends=self.end(hidden).float().squeeze(1),
         )

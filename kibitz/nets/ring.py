@@ -114,7 +114,7 @@ class RingNet(LatentNet):
         cells = functional.relu(self.per_cell(x)).flatten(1)
         return Outlook(
             policy=self.policy(torch.cat([hidden, cells], 1)).float(),
-            sides=self.value(hidden).float(),
+            scores=self.value(hidden).float(),
             turns=self.turn(hidden).float(),
             ends=self.end(hidden).float().squeeze(1),
         )

@@ -14,7 +14,6 @@ from .searching import AnySearch, TreeSearch
 from .sight import Sight
 from .thought import Inquiry, Thought
 
-C_SCALE = 1.0  # of Gumbel search: the values of all games are scores
 PER_SECOND = 2000  # simulations that a tree gets room for, where a clock ends an analysis
 
 
@@ -25,7 +24,6 @@ def imagining_settings(with_chance: bool, sims: int) -> Settings:
         simulations=sims,
         root="gumbel",
         considered=16,
-        c_scale=C_SCALE,
         inner="improved",
         chance=chance,  # type: ignore[arg-type]
         gumbel_scale=0.0,

@@ -81,13 +81,16 @@ def any_muzero(name: str | Path, **options: object) -> MuZeroTraining:
     )
 
 
-def imagined_search(simulations: int, considered: int = 16, c_scale: float = 1.0) -> Settings:
-    """Gumbel search in a learned model, with chance spread over its codes."""
+def imagined_search(simulations: int, considered: int = 16) -> Settings:
+    """Gumbel search in a learned model, with chance spread over its codes.
+
+    The house's c_scale, not the 1.0 of the literature: values of a young model are wrong, and a
+    policy that follows them too closely stops trying (docs/why.md).
+    """
     return Settings(
         simulations=simulations,
         root="gumbel",
         considered=considered,
-        c_scale=c_scale,
         inner="improved",
         chance="spread",
     )

@@ -75,15 +75,15 @@ def test_the_ring_has_no_seam(steps):
     assert torch.allclose(net.settle(*both, codes), turned(follow, steps), atol=1e-5)
     assert torch.allclose(net.odds(turned(after, steps)), net.odds(after), atol=1e-5)
     plain, other = net.judge(latents), net.judge(turned(latents, steps))
-    assert torch.allclose(plain.sides, other.sides, atol=1e-5)
+    assert torch.allclose(plain.scores, other.scores, atol=1e-5)
 
 
 @torch.no_grad()
 def test_values_are_scores_of_sides_by_seat():
-    config = MuZeroConfig(view_size=3, actions=2, seats=4, sides=(0, 1, 0, 1), largest_score=2.0)
+    config = MuZeroConfig(view_size=3, actions=2, seats=4, side_of=(0, 1, 0, 1), largest_score=2.0)
     values = MuZeroNet(config).values(torch.tensor([[0.0, 0.0], [50.0, 0.0]]))
     assert values.tolist() == [[0, 0, 0, 0], [2, -2, 2, -2]]
-    config = MuZeroConfig(view_size=3, actions=2, sides=(0, 1), zero_sum=False)
+    config = MuZeroConfig(view_size=3, actions=2, side_of=(0, 1), zero_sum=False)
     assert MuZeroNet(config).values(torch.tensor([[50.0, 50.0]])).tolist() == [[1, 1]]
 
 
@@ -121,7 +121,7 @@ def test_the_net_of_dog_is_within_its_budget():
 
 @pytest.mark.parametrize(
     "field, value",
-    [("ring", 7), ("ring", 21), ("rows", 4), ("sides", (0, 2)), ("sides", (0,)), ("codes", 0)],
+    [("ring", 7), ("ring", 21), ("rows", 4), ("side_of", (0, 2)), ("side_of", (0,)), ("codes", 0)],
 )
 def test_a_configuration_that_makes_no_network_is_refused(field, value):
     fields = {name: getattr(RING, name) for name in RING.__dataclass_fields__}

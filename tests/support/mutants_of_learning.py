@@ -209,8 +209,8 @@ TRAIN = [
     mutant(
         "the value is learnt with the wrong sign",
         "train/tree_search/learner.py",
-        "self._put(self.value_targets(positions))",
-        "-self._put(self.value_targets(positions))",
+        "self.put(self.value_targets(positions))",
+        "-self.put(self.value_targets(positions))",
         "train/test_train.py::test_losses_are_about_legal_actions_and_the_score_of_the_seat_itself",
     ),
     mutant(
@@ -419,5 +419,33 @@ CONTRACT = [
         'f" so far, in {QUICK_GAMES} games" if quick else',
         '"" if quick else',
         "contract/test_faults.py::test_a_quick_check_never_says_that_all_promises_are_kept",
+    ),
+    mutant(
+        "a ring has a seam",
+        "nets/ring.py",
+        'padding_mode="circular"',
+        'padding_mode="zeros"',
+        "nets/test_latent_nets.py::test_the_ring_has_no_seam",
+    ),
+    mutant(
+        "a sequence goes on in another game",
+        "train/replay.py",
+        "(games[one] == games[other]) & (moves[one] + 1 == moves[other])",
+        "(moves[one] + 1 == moves[other]) | (games[one] != games[other])",
+        "train/test_muzero.py::test_a_sequence_follows_its_game_to_the_end",
+    ),
+    mutant(
+        "the end of a game is seen by the wrong seat",
+        "train/muzero/learner.py",
+        "by_side[:, 1:][ended] = by_side[:, :-1][ended]",
+        "by_side[:, 1:][ended] = -by_side[:, :-1][ended]",
+        "train/test_muzero.py::test_targets_are_what_happened",
+    ),
+    mutant(
+        "the whole gradient goes on to the step before",
+        "train/muzero/learner.py",
+        "KEPT_GRADIENT = 0.5",
+        "KEPT_GRADIENT = 1.0",
+        "train/test_muzero.py::test_half_of_the_gradient_goes_through_each_step",
     ),
 ]

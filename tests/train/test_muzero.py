@@ -65,7 +65,7 @@ def replay(game):
 
 def drawn(replay, size=64, length=4, seed=1):
     rows = replay.sequences(size, length, np.random.default_rng(seed))
-    return rows, Sequences(replay.at(rows.reshape(-1)), rows >= 0)
+    return rows, Sequences.of(replay, rows)
 
 
 def student(game, **learning):
@@ -127,7 +127,7 @@ def test_targets_are_what_happened(game, replay):
     examples, alive = student(game).examples(batch), rows >= 0
     steps = batch.positions.arrays()
     seats = steps["seats"].reshape(rows.shape)
-    assert examples.views.shape == (64, game.view_size)
+    assert examples.views.shape == (64, 4, game.view_size)
     assert examples.ends.sum(1).tolist() == [1.0] * 64  # every game ends within three moves
     ended = (alive[:, :-1] & ~alive[:, 1:]).argmax(1)
     assert (examples.ends.argmax(1).numpy() == ended).all()
@@ -135,7 +135,7 @@ def test_targets_are_what_happened(game, replay):
     assert (examples.codes[:, 0].numpy()[alive[:, 1]] > 0).all()  # the throw of the first seat
     # The end is worth what the game has brought, as its last mover sees it.
     scores = steps["scores"].reshape(*rows.shape, 2)[np.arange(64), ended, 0]
-    shares = examples.sides[np.arange(64), ended + 1, 0].numpy()
+    shares = examples.shares[np.arange(64), ended + 1, 0].numpy()
     assert shares == pytest.approx((1 + scores / 2) / 2)
     assert (examples.value_weights.sum(1).numpy() == ended + 2).all()
     assert set(seats[:, 0].tolist()) == {0, 1}
@@ -155,31 +155,28 @@ def test_all_steps_together_count_as_much_as_the_first(game, replay):
     examples = learner.examples(batch)
     examples = examples._replace(
         value_weights=torch.ones_like(examples.value_weights),
-        sides=torch.full_like(examples.sides, 0.5),
+        shares=torch.full_like(examples.shares, 0.5),
     )
     assert learner.losses(examples)["value"].item() == pytest.approx(2 * np.log(2), rel=0.05)
 
 
-def test_half_of_the_gradient_goes_through_each_step(game, replay):
-    """The last position's loss alone: its gradient at the first latent falls by half a step."""
-    learner, (_, batch) = student(game), drawn(replay)
+def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
+    """The loss two steps on alone: at the first latent its gradient is half of the whole one."""
+    learner, (_, batch) = student(game, consistency=0.0), drawn(replay)
     examples, sizes = learner.examples(batch), []
     represent = learner.net.represent
-    for k in (1, 2):
-        only = torch.zeros_like(examples.value_weights)
-        only[:, k] = 1
-        kept = []
-
-        def watched(views, kept=kept):
-            kept.append(represent(views).detach().requires_grad_())
-            return kept[0]
-
-        learner.net.represent = watched
-        sides = torch.full_like(examples.sides, 0.9)
-        learner.losses(examples._replace(value_weights=only, sides=sides))["value"].backward()
-        sizes.append(kept[0].grad.norm().item())
+    only = torch.zeros_like(examples.value_weights)
+    only[:, 2] = 1
+    examples = examples._replace(value_weights=only, shares=torch.full_like(examples.shares, 0.9))
+    for kept in (None, 1.0):
+        if kept is not None:
+            monkeypatch.setattr("kibitz.train.muzero.learner.KEPT_GRADIENT", kept)
+        first = represent(examples.views[:, 0]).detach().requires_grad_()
+        learner.net.represent = lambda views, first=first: first
+        learner.losses(examples)["value"].backward()
+        sizes.append(first.grad.norm().item())
     learner.net.represent = represent
-    assert 0.2 < sizes[1] / sizes[0] < 0.8
+    assert sizes[0] / sizes[1] == pytest.approx(0.5, rel=1e-3)
 
 
 def test_a_rare_end_counts_as_much_as_all_that_goes_on():
@@ -204,7 +201,7 @@ def test_the_model_of_a_game_is_learnt(game, replay):
     net, (rows, batch) = learner.net.eval(), drawn(replay, 128, 3, 1)
     examples = learner.examples(batch)
     with torch.no_grad():
-        latents = net.represent(examples.views)
+        latents = net.represent(examples.views[:, 0])
         after = net.act(latents, examples.played[:, 0])
         odds = net.odds(after).softmax(1).mean(0).tolist()
         outlook = net.judge(net.settle(latents, after, examples.codes[:, 0]))
@@ -212,7 +209,7 @@ def test_the_model_of_a_game_is_learnt(game, replay):
     over = examples.ends[:, 0] > 0
     assert ((outlook.ends > 0) == over).float().mean() > 0.99
     assert (outlook.turns.argmax(1) == examples.turns[:, 0])[~over].float().mean() > 0.99
-    won = net.values(outlook.sides)[over, 0].numpy()
+    won = net.values(outlook.scores)[over, 0].numpy()
     truth = batch.positions.scores.reshape(*rows.shape, 2)[over.numpy(), 0, 0]
     assert np.abs(won - truth).mean() < 0.25
 
@@ -259,6 +256,19 @@ def test_games_with_a_recipe_of_their_own_have_it_as_well():
     assert recipe("beasty_bar", "muzero").net == recipe(THREE_IN_A_ROW, "muzero").net == "muzero"
     with pytest.raises(GameError, match=r"has no recipe 'none'; it has: .*any, muzero"):
         recipe("beasty_bar", "none")
+
+
+def test_imagined_latents_are_drawn_to_those_of_the_views_that_came(game, replay):
+    apart = {}
+    for weight in (0.0, 2.0):
+        learner = student(game, batch=64, unroll=1, learning_rate=3e-3, consistency=weight)
+        for seed in range(40):
+            losses = learner.learn(drawn(replay, 64, 2, seed)[1])
+        assert ("latent" in losses) == (weight > 0)
+        watching = replace(learner.learning, consistency=1.0)
+        learner.learning, examples = watching, learner.examples(drawn(replay, 64, 2, 99)[1])
+        apart[weight] = learner.losses(examples)["latent"].item()
+    assert apart[2.0] < 0.5 * apart[0.0]
 
 
 @pytest.mark.slow  # compiles self-play and search for one more game

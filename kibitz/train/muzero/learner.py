@@ -1,7 +1,8 @@
 """The learner of MuZero: a network that is unrolled along the moves that were played.
 
 From a view to its latent, then step by step with the actions played and the outcomes of chance: at
-every step policy, values, chance, whose turn it is and the end are compared with what happened.
+every step policy, values, chance, whose turn it is and the end are compared with what happened, and
+the latent with that of the view that came.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch.nn import functional
 
 from ...game import Game
 from ...nets.latent import LatentNet
-from ..replay import Positions
+from ..replay import Positions, Replay
 from ..tree_search.learner import Stepper, effects_of_a_gain
 
 LEAST_RATE = 0.01  # of the learning rate, at the end of its cosine
@@ -47,6 +48,8 @@ class Unrolling:
     """Share of the search's value in the value target; the rest is the result of the game."""
     forced_weight: float = 0.0
     """Weight of the policy where one action was legal, and nobody searched."""
+    consistency: float = 2.0
+    """Weight of how far imagined latents are from those of the views that came; 0 for none."""
 
 
 class Sequences(NamedTuple):
@@ -55,17 +58,23 @@ class Sequences(NamedTuple):
     positions: Positions  # [batch * (unroll + 1)], a sequence after another
     alive: NDArray[np.bool_]  # [batch, unroll + 1]
 
+    @staticmethod
+    def of(replay: Replay, rows: NDArray[np.int64]) -> Sequences:
+        """Rows of a replay, -1 after the end; there the first position stands in."""
+        alive = rows >= 0
+        return Sequences(replay.at(np.where(alive, rows, rows[:, :1]).reshape(-1)), alive)
+
 
 class Unrolled(NamedTuple):
     """Sequences as the losses need them. The end of a game is one more position without policy."""
 
-    views: Tensor  # of the first positions. [batch, view_size]
+    views: Tensor  # [batch, unroll + 1, view_size]
     played: Tensor  # int64 [batch, unroll]
     codes: Tensor  # of chance after that. int64 [batch, unroll]
     listed: Tensor  # actions to choose from, padded with -1. int64 [batch, unroll + 1, max_legal]
     policy: Tensor  # [batch, unroll + 1, max_legal]
     policy_weights: Tensor  # [batch, unroll + 1]
-    sides: Tensor  # shares of the sides, see `LatentNet.values`. [batch, unroll + 1, sides]
+    shares: Tensor  # of the sides, see `LatentNet.values`. [batch, unroll + 1, sides]
     value_weights: Tensor  # 0 behind the end. [batch, unroll + 1]
     turns: Tensor  # whose turn is next, counted from who moved. int64 [batch, unroll]
     goes_on: Tensor  # 1 where there was a next turn. [batch, unroll]
@@ -81,7 +90,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         super().__init__(game, net, learning, device, seed)
         self.learning, self.effects = learning, effects_of_a_gain(game)
         self.config = net.config
-        self.captains = [self.config.sides.index(k) for k in range(self.config.all_sides)]
+        self.captains = [self.config.side_of.index(k) for k in range(self.config.all_sides)]
 
     def learning_rate(self) -> float:
         done = min(1.0, self.step / max(1, self.learning.steps))
@@ -93,7 +102,6 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
     def examples(self, positions: Sequences) -> Unrolled:
         rows, alive = positions
         size, length = alive.shape
-        first = rows[np.arange(size) * length]
         steps = {
             name: array.reshape(size, length, *array.shape[1:])
             for name, array in rows.arrays().items()
@@ -107,13 +115,13 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         turns = np.where(goes_on, (seats[:, 1:] - seats[:, :-1]) % self.game.seats, 0)
         outcomes = np.where(goes_on, steps["outcomes"][:, 1:], steps["last_outcomes"][:, :-1])
         return Unrolled(
-            views=self.views(first),
+            views=self.views(rows).view(size, length, -1),
             played=self.put(np.where(moved, steps["played"][:, :-1], 0).astype(np.int64)),
             codes=self.put(codes_of(np.where(moved, outcomes, -1), self.config.codes)),
             listed=self.put(listed),
             policy=self._floats(steps["policy"] * alive[:, :, None]),
             policy_weights=self._floats(weights * (steps["policy"].sum(2) > 0)),
-            sides=self._floats(self._shares(rows, alive)),
+            shares=self._floats(self._shares(rows, alive)),
             value_weights=self._floats(np.concatenate([alive[:, :1], moved], 1)),
             turns=self.put(turns),
             goes_on=self._floats(goes_on),
@@ -151,11 +159,11 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         Those of the first position count once, those of all steps together as much.
         """
         net, steps = self.net, examples.played.shape[1]
-        latents = net.represent(examples.views)
+        latents = net.represent(examples.views[:, 0])
         outlook = net.judge(latents)
         policy = [self._policy_loss(examples, outlook.policy, 0)]
-        value = [self._value_loss(examples, outlook.sides, 0)]
-        chance, turn, ends = [], [], []
+        value = [self._value_loss(examples, outlook.scores, 0)]
+        chance, turn, ends, apart = [], [], [], []
         for k in range(steps):
             afterstates = net.act(latents, examples.played[:, k])
             moved = examples.value_weights[:, k + 1]
@@ -163,9 +171,10 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
             latents = net.settle(latents, afterstates, examples.codes[:, k])
             outlook = net.judge(latents)
             policy.append(self._policy_loss(examples, outlook.policy, k + 1) / steps)
-            value.append(self._value_loss(examples, outlook.sides, k + 1) / steps)
+            value.append(self._value_loss(examples, outlook.scores, k + 1) / steps)
             turn.append(_wrong(outlook.turns, examples.turns[:, k]) @ examples.goes_on[:, k])
             ends.append(outlook.ends)
+            apart.append(self._distance(examples, latents, k) @ examples.goes_on[:, k])
             latents = KEPT_GRADIENT * latents + (1 - KEPT_GRADIENT) * latents.detach()
         each = steps * len(examples.views)
         losses = {
@@ -174,9 +183,24 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
             "turn": torch.stack(turn).sum() / each,
             "end": balanced(torch.stack(ends, 1), examples.ends, examples.value_weights[:, 1:]),
         }
+        if self.learning.consistency:
+            losses["latent"] = self.learning.consistency * torch.stack(apart).sum() / each
         if self.config.codes > 1:
             losses["chance"] = torch.stack(chance).sum() / each
         return losses
+
+    def _distance(self, examples: Unrolled, latents: Tensor, k: int) -> Tensor:
+        """How far latents are from those of the views after move k: 0 for the same, 2 at most.
+
+        Results are noisy and say little about one move. Views say what it did.
+        """
+        if not self.learning.consistency:
+            return latents.new_zeros(len(latents))
+        with torch.no_grad():
+            seen = self.net.represent(examples.views[:, k + 1]).flatten(1).float()
+        imagined = latents.flatten(1).float()
+        seen, imagined = (x - x.mean(1, keepdim=True) for x in (seen, imagined))
+        return 1 - functional.cosine_similarity(imagined, seen)
 
     def _policy_loss(self, examples: Unrolled, logits: Tensor, k: int) -> Tensor:
         """Over all actions: inside a tree nobody masks illegal ones."""
@@ -186,7 +210,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         return (wrong * examples.policy_weights[:, k]).mean()
 
     def _value_loss(self, examples: Unrolled, sides: Tensor, k: int) -> Tensor:
-        target, logits = examples.sides[:, k], sides.float()
+        target, logits = examples.shares[:, k], sides.float()
         if self.config.zero_sum:
             wrong = -(target * functional.log_softmax(logits, 1)).sum(1)
         else:

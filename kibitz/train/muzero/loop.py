@@ -55,5 +55,4 @@ class MuZeroMethod(SearchMethod):
     def batch(self, rng: np.random.Generator) -> Sequences:
         learning = self.recipe.learning
         rows = self.replay.sequences(learning.batch, learning.unroll + 1, rng)
-        # Behind the end of a game any row will do: its losses have no weight.
-        return Sequences(self.replay.at(rows.reshape(-1)), rows >= 0)
+        return Sequences.of(self.replay, rows)
