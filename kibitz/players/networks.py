@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
+OF_A_SEARCH = ("leaves", "explore", "deals")  # options that a network alone does not have
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
 
@@ -167,15 +168,14 @@ def network(
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
     own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
     of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
-    together, `explore=2`, PUCT's constant, and `model=rules`, which lets a network that imagines
-    the game search true positions instead.
+    together, `explore=2`, PUCT's constant, `deals=same`, see `Settings.same_deals`, and
+    `model=rules`, which lets a network that imagines the game search true positions instead.
     """
     _check_device(device)
     model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
-    leaves = whole("leaves", own.pop("leaves"), least=1) if "leaves" in own else None
-    explore = real("explore", own.pop("explore")) if "explore" in own else None
+    asked = {key: own.pop(key) for key in OF_A_SEARCH if key in own}
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -185,15 +185,11 @@ def network(
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
     if _imagines(kind, model, count):
-        if leaves or explore is not None:
-            raise PlayerError("leaves= and explore= are for true positions; say model=rules, too")
+        _refuse(asked, "a search of true positions; say model=rules, too")
         return _imagining(game, net, kind, count, name, device)
     if count:
-        search = Settings(simulations=count, explore=EXPLORE if explore is None else explore)
-        return _searching(game, net, search, name, device, leaves)
-    if leaves or explore is not None:
-        which = f"leaves={leaves}" if leaves else f"explore={explore}"
-        raise PlayerError(f"{which}: that is for a search; say sims=200, too")
+        return _searching(game, net, count, name, device, asked)
+    _refuse(asked, "a search; say sims=200, too")
     if "temperature" in inspect.signature(kind.judge).parameters:
         settings["temperature"] = drawing.temperature
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
@@ -220,11 +216,21 @@ def learn_kinds(file: Path) -> ModuleType:
     return found
 
 
+def _refuse(asked: dict[str, str], needs: str) -> None:
+    for key, text in asked.items():
+        raise PlayerError(f"{key}={shortened(text)}: that is for {needs}")
+
+
 def _searching(
-    game: Game, net: Any, settings: Settings, name: str, device: str, leaves: int | None
+    game: Game, net: Any, sims: int, name: str, device: str, asked: dict[str, str]
 ) -> TreeSearch:
     from ..nets.evaluate import NetEvaluator
 
+    if (deals := asked.get("deals", "own")) not in ("own", "same"):
+        raise PlayerError(f"deals={shortened(deals)}: every visit has its own, or all the same")
+    leaves = whole("leaves", asked["leaves"], least=1) if "leaves" in asked else None
+    explore = real("explore", asked["explore"]) if "explore" in asked else EXPLORE
+    settings = Settings(simulations=sims, explore=explore, same_deals=deals == "same")
     evaluator, weights = NetEvaluator(net, device), f"{net.sha256} on {device}"
     return TreeSearch(
         game, settings, evaluator, name, device=device, weights=weights, leaves=leaves
@@ -253,8 +259,7 @@ def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    known = ("code", "leaves", "explore", "model")
-    check_options("net", own, [*REGISTRY["net"].defaults, *known, *has])
+    check_options("net", own, [*REGISTRY["net"].defaults, "code", "model", *OF_A_SEARCH, *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

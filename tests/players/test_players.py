@@ -77,7 +77,7 @@ def test_networks_of_one_game_live_side_by_side_under_names(cards):
 
 def test_a_game_without_a_champion_says_which_games_have_one():
     with pytest.raises(
-        PlayerError, match=r"kuhn has no champion; .*beasty_bar, escampe, liars_dice"
+        PlayerError, match=r"kuhn has no champion; .*beasty_bar, dominion, escampe, liars_dice"
     ):
         player("champion", load("kuhn"))
 
