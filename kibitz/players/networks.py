@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
-OF_A_SEARCH = ("leaves", "explore", "deals")  # options that a network alone does not have
+OF_A_SEARCH = ("leaves", "explore")  # options that a network alone does not have
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
 
@@ -168,8 +168,8 @@ def network(
     PATH is a checkpoint or an `.onnx` file. `device=cuda` asks a GPU.
     own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
     of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
-    together, `explore=2`, PUCT's constant, `deals=same`, see `Settings.same_deals`, and
-    `model=rules`, which lets a network that imagines the game search true positions instead.
+    together, `explore=2`, PUCT's constant, and `model=rules`, which lets a network that imagines
+    the game search true positions instead.
     """
     _check_device(device)
     model = own.pop("model", "")
@@ -226,11 +226,9 @@ def _searching(
 ) -> TreeSearch:
     from ..nets.evaluate import NetEvaluator
 
-    if (deals := asked.get("deals", "own")) not in ("own", "same"):
-        raise PlayerError(f"deals={shortened(deals)}: every visit has its own, or all the same")
     leaves = whole("leaves", asked["leaves"], least=1) if "leaves" in asked else None
     explore = real("explore", asked["explore"]) if "explore" in asked else EXPLORE
-    settings = Settings(simulations=sims, explore=explore, same_deals=deals == "same")
+    settings = Settings(simulations=sims, explore=explore)
     evaluator, weights = NetEvaluator(net, device), f"{net.sha256} on {device}"
     return TreeSearch(
         game, settings, evaluator, name, device=device, weights=weights, leaves=leaves

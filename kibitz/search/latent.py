@@ -434,9 +434,7 @@ class LatentLane:
         self.latents = Latents(*(array[part] for array in whole.latents))
         selection = whole.selection
         self.selection = selection._replace(
-            noise=selection.noise[part],
-            root_values=selection.root_values[part],
-            starts=selection.starts[part],
+            noise=selection.noise[part], root_values=selection.root_values[part]
         )
         self.states = states[part]
 

@@ -284,9 +284,7 @@ class Lane:
         self.tables = Tables(*(array[part] for array in whole.tables))
         selection = whole.selection
         self.selection = selection._replace(
-            noise=selection.noise[part],
-            root_values=selection.root_values[part],
-            starts=selection.starts[part],
+            noise=selection.noise[part], root_values=selection.root_values[part]
         )
 
     def simulate(self, leaves: int) -> None:

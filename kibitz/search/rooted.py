@@ -20,7 +20,6 @@ from .roots import (
     draw_noise_all,
     empty_rows,
     read_roots_all,
-    share_deals_all,
     write_priors_all,
 )
 from .settings import Floats, Found, Settings
@@ -51,7 +50,6 @@ class Rooted:
             improved=int(s.inner == "improved"),
             spread=int(s.chance == "spread"),
             by_path=int(s.nodes == "path"),
-            starts=self.device.empty(self.size, np.uint64),
         )
 
     def _deadline(self) -> float | None:
@@ -95,8 +93,6 @@ class Rooted:
             self.device.run(draw_noise_all, self.size, self.forest, self.selection)
         elif self.settings.noise > 0.0:
             self._mix_noise_into_priors(self._host_roots())
-        if self.settings.same_deals:
-            self.device.run(share_deals_all, self.size, self.forest, self.selection)
 
     def _mix_noise_into_priors(self, rows: RootRows) -> None:
         s = self.settings

@@ -7,12 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..compiled import kernel, rule
+from ..compiled import kernel
 from ..devices import Array, Device
 from .gumbel import improve, log_prior, value_weight
 from .tree import NEVER, NO_EDGE, find_edge, mean, slot_of, uniform
-
-BLOCK, VISIT = np.uint64(32), np.uint64(20)  # bits: numbers of a search, and of one visit
 
 
 class RootRows(NamedTuple):
@@ -114,25 +112,6 @@ def draw_noise_all(first, end, step, forest, selection):
                 selection.noise[b, j] = noise + log_prior(edges[node.edge + j].prior)
             else:
                 selection.noise[b, j] = NEVER
-
-
-@kernel
-def share_deals_all(first, end, step, forest, selection):
-    """From now on the n-th visits of all root actions have the same deal and the same draws.
-
-    Luck then cancels where actions are compared. The numbers of a search are a block of its stream,
-    so that no search repeats those of another.
-    """
-    for b in range(first, end, step):
-        rng = forest.rngs[b]
-        block = (np.uint64(rng.count) >> BLOCK) + np.uint64(1)
-        rng.count = selection.starts[b] = block << BLOCK
-
-
-@rule
-def place_stream(rng, start, visits):
-    """Go to the numbers of this visit."""
-    rng.count = np.uint64(start) + (np.uint64(visits) << VISIT)
 
 
 @kernel

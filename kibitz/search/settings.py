@@ -59,9 +59,6 @@ class Settings:
     """Who plays rollouts to their end, at all seats: `random`, or a compiled player of the game."""
     prior_share: float = 0.5
     """The share of a node's priors for what a compiled player of rollouts would do there."""
-    same_deals: bool = False
-    """Whether the n-th visits of all root actions have the same deal and draws: luck then cancels
-    between actions, where little more than the next move is searched."""
 
     def __post_init__(self) -> None:
         if isinstance(self.simulations, int) and self.simulations < 1:
@@ -90,13 +87,7 @@ class Settings:
             _check_real("seconds", self.seconds)
 
 
-LATER = (
-    "inner",
-    "chance",
-    "nodes",
-    "gumbel_scale",
-    "same_deals",
-)  # 0.3 knew searches without these
+LATER = ("inner", "chance", "nodes", "gumbel_scale")  # 0.3 knew searches without these
 
 
 def without_later(settings: dict[str, Any]) -> dict[str, Any]:

@@ -106,7 +106,6 @@ class Selection(NamedTuple):
     improved: int  # whether the improved policy decides inside the tree, not PUCT
     spread: int  # whether chance is spread over its outcomes, not rolled
     by_path: int  # whether nodes are named by the moves that lead there, not by what is known
-    starts: Array  # of the chance that root actions share, see `share_deals_all`; 0: none. [trees]
 
 
 def empty_forest(

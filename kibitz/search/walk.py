@@ -38,7 +38,6 @@ from ..game import (
     secret_moves,
     turn,
 )
-from .roots import place_stream
 from .tree import (
     DEPTH,
     ENDED,
@@ -79,10 +78,11 @@ def empty_tables(device: Device, game: Game, size: int) -> Tables:
 
 
 @rule
-def begin(t, words, root):
-    """The root position once more."""
+def begin(t, rng, s, words, root):
+    """The root position once more, with other hidden cards."""
     for k in range(root.shape[0]):
         words[k] = root[k]
+    redeal(s, t.seat, rng)
     t.depth = 0
     t.leaf = NO_EDGE
     t.pending = WAITS
@@ -209,31 +209,11 @@ def prefer(t, rng, s, player, prior_share, node, edges):
 
 
 @rule
-def take_at_root(t, s, nodes, edges, explore):
-    """The root's action by PUCT before anything is re-dealt; NO_EDGE before there is a root.
-
-    The root is the searching seat's own decision: nothing hidden has a part in it.
-    """
-    slot = slot_of(nodes, t.root)
-    if nodes[slot].name != t.root:
-        return NO_EDGE
-    list_actions(t, s)
-    return take_by_puct(t, nodes[slot], edges, t.seat, explore)
-
-
-@rule
 def walk_down(b, forest, tables, selection):
     """Walk from the root of a tree to the end of the game, or to a leaf that waits."""
-    t, rng, s = forest.trees[b], forest.rngs[b], tables.scratch[b]
-    nodes, edges = forest.nodes[b], forest.edges[b]
-    begin(t, tables.words[b], tables.roots[b])
-    j = take_by_halving(t, nodes, edges, selection.noise[b], selection)
-    if selection.starts[b] != np.uint64(0):
-        if j == NO_EDGE:
-            j = take_at_root(t, s, nodes, edges, selection.explore)
-        if j != NO_EDGE:
-            place_stream(rng, selection.starts[b], edges[t.path[0]].visits)
-    redeal(s, t.seat, rng)
+    t, s = forest.trees[b], tables.scratch[b]
+    begin(t, forest.rngs[b], s, tables.words[b], tables.roots[b])
+    j = take_by_halving(t, forest.nodes[b], forest.edges[b], selection.noise[b], selection)
     name = np.uint64(t.root)
     if j != NO_EDGE:
         name = step_name(name, t.root_labels[j])
