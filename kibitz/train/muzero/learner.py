@@ -48,7 +48,7 @@ class Unrolling:
     """Share of the search's value in the value target; the rest is the result of the game."""
     forced_weight: float = 0.0
     """Weight of the policy where one action was legal, and nobody searched."""
-    consistency: float = 2.0
+    consistency: float = 0.0
     """Weight of how far imagined latents are from those of the views that came; 0 for none."""
 
 
