@@ -1,8 +1,8 @@
 """The learner of MuZero: a network that is unrolled along the moves that were played.
 
 From a view to its latent, then step by step with the actions played and the outcomes of chance: at
-every step policy, values, chance, whose turn it is and the end are compared with what happened, and
-the latent with that of the view that came.
+every step policy, values, chance, whose turn it is and the end are compared with what happened and,
+if asked for, the latent with that of the view that came.
 """
 
 from __future__ import annotations
