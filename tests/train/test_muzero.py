@@ -162,7 +162,7 @@ def test_all_steps_together_count_as_much_as_the_first(game, replay):
 
 def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
     """The loss two steps on alone: at the first latent its gradient is half of the whole one."""
-    learner, (_, batch) = student(game, consistency=0.0), drawn(replay)
+    learner, (_, batch) = student(game), drawn(replay)
     examples, sizes = learner.examples(batch), []
     represent = learner.net.represent
     only = torch.zeros_like(examples.value_weights)

@@ -1,8 +1,8 @@
 """The learner of MuZero: a network that is unrolled along the moves that were played.
 
 From a view to its latent, then step by step with the actions played and the outcomes of chance: at
-every step policy, values, chance, whose turn it is and the end are compared with what happened, and
-the latent with that of the view that came.
+every step policy, values, chance, whose turn it is and the end are compared with what happened and,
+if asked for, the latent with that of the view that came.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Unrolling:
     """Share of the search's value in the value target; the rest is the result of the game."""
     forced_weight: float = 0.0
     """Weight of the policy where one action was legal, and nobody searched."""
-    consistency: float = 2.0
+    consistency: float = 0.0
     """Weight of how far imagined latents are from those of the views that came; 0 for none."""
 
 
