@@ -7,10 +7,14 @@ from numpy.typing import NDArray
 from torch import Tensor, float16, float32
 
 from ..game import Game, GameError
+from ..search.sequences import Progress, Strategy, silent
 from .belief_tracker import BeliefTracker
 from .beliefs import BeliefNet
+from .every_history import policy_table
+from .exact.ladder import Ladder
 from .hands import Hands
 from .lookahead import Lookahead, Public
+from .solved_table import MOST_BIDS, SolvedTable
 
 STEP_SIZE, MAGNET = 0.1, 0.01  # see `Lookahead.solve`
 
@@ -18,8 +22,9 @@ STEP_SIZE, MAGNET = 0.1, 0.01  # see `Lookahead.solve`
 class BeliefPolicy:
     """Plays tables of one size.
 
-    rounds: improve the network's policy at each decision by so many rounds of looking ahead, or by
-    as many as fit into `seconds`. With 0 rounds the network's policy is played unchanged.
+    rounds: look ahead by so many rounds, or by as many as fit into `seconds` per decision. Small
+    tables are solved to the end of the game; at others each decision is improved by itself. With 0
+    rounds the network's policy is played unchanged.
     """
 
     def __init__(
@@ -29,13 +34,18 @@ class BeliefPolicy:
         sizes = [len(odds) for odds in hands.odds]
         if not net.knows(sizes, hands.call):
             raise GameError(f"this network was not made for {sizes[0]} against {sizes[1]} hands")
-        look = Lookahead(hands, net.to(device, float32 if device == "cpu" else float16).eval())
+        self.look = look = Lookahead(
+            hands, net.to(device, float32 if device == "cpu" else float16).eval()
+        )
 
-        def solved(public: Public) -> Tensor:
+        def improved(public: Public) -> Tensor:
             return look.solve(public, rounds, STEP_SIZE, MAGNET, seconds).policy
 
-        together = (1 if rounds else 16) if device == "cpu" else (64 if rounds else 512)
-        self.tracker = BeliefTracker(look, solved if rounds else look.prior, together)
+        small = len(hands.bids) <= MOST_BIDS
+        self.solved = SolvedTable(game, rounds, seconds) if rounds and small else None
+        self.improves = improves = rounds > 0 and not small
+        together = (1 if improves else 16) if device == "cpu" else (64 if improves else 512)
+        self.tracker = BeliefTracker(look, improved if improves else look.prior, together)
         self.hand_size = game.view["priv"].shape[0]
         self.numbers = {
             (seat, priv.tobytes()): number
@@ -57,4 +67,13 @@ class BeliefPolicy:
         histories = [tuple(np.flatnonzero(row).tolist()) for row in bid]
         held = zip(seats.tolist(), privs, strict=True)
         mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in held])
-        return np.take_along_axis(self.tracker.odds(histories, mine), self.places[actions], 1)
+        odds = self.tracker.odds(histories, mine)
+        if self.solved is not None:
+            odds = self.solved.odds(histories, mine, odds)
+        return np.take_along_axis(odds, self.places[actions], 1)
+
+    def table(self, ladder: Ladder, progress: Progress = silent) -> Strategy | None:
+        """What it does after every history, if that can be said at once."""
+        if self.solved is not None:
+            return self.solved.solve() if self.solved.seconds is None else None
+        return None if self.improves else policy_table(ladder, self.look, progress)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ..nets.kinds import Judge, Judgement, Kind
+    from ..search.best_response import Form
+    from ..search.sequences import Progress, Strategy
 
 MODES = ("argmax", "sample", "softmax", "purify")
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
@@ -111,6 +113,11 @@ class NetPlayer:
     def odds(self, sight: Sight) -> Odds:
         """How likely it takes each legal action. [n, max_legal]"""
         return self.drawing.odds(self.judge(sight))
+
+    def table(self, form: Form, progress: Progress) -> Strategy | None:
+        """Its policy everywhere in a game, where it draws from a policy that can be had at once."""
+        whole = getattr(self._judge, "table", None)
+        return whole(form, progress) if whole and self.drawing.mode == "sample" else None
 
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         began, judgement = time.monotonic(), self.judge(sight)

@@ -42,7 +42,7 @@ def random_public(look, standing, seed=0):
         torch.rand(len(standing), len(odds), generator=random).softmax(1)
         for odds in look.hands.odds
     ]
-    return Public(0, torch.tensor(standing), beliefs)
+    return Public(0, torch.tensor(standing), beliefs, torch.zeros(len(standing), dtype=torch.long))
 
 
 # Hands ------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ def test_the_values_of_a_solution_sum_to_zero(net):
     solved = look.solve(public, 4, 0.5, 0.05)
     mine, theirs = public.roles
     total = (mine * solved.values[0]).sum(1) + (theirs * solved.values[1]).sum(1)
-    assert total.abs().max() < 1e-4
+    assert total.abs().max() < 1e-3  # beliefs tremble, the policy does not
     assert torch.allclose(solved.policy.sum(1), torch.ones(4, 21), atol=1e-5)
     assert (solved.policy * ~look.legal(public)[:, :, None]).abs().max() == 0
 
@@ -247,13 +247,13 @@ def test_a_belief_network_learns(tmp_path):
 def test_the_champion_sits_down_at_every_round_of_a_match(dice):
     game = load("liars_dice", dice=dice)
     assert match(game, "champion", "honest", games=200, seed=0).win_rate > 0.45
-    assert match(game, "think:rounds=2", "random", games=4, seed=0).games == 4
+    assert match(game, "champion:rounds=2", "random", games=4, seed=0).games == 4
 
 
-@pytest.mark.parametrize("dice", [(3, 2), (5, 5)])  # the first round of the second has its own
-def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last(dice):
-    game = load("liars_dice", dice=dice, die_loss="loser")
-    assert match(game, "champion", "random", games=20, seed=0).win_rate > 0.8
+@pytest.mark.parametrize("who", ["champion", "exploiter"])
+def test_a_match_is_played_from_the_first_die_lost_to_the_last(who):
+    game = load("liars_dice", die_loss="loser")
+    assert match(game, who, "random", games=20, seed=0).win_rate > 0.8
 
 
 def test_the_large_recipe_has_a_table_for_every_round_of_a_match():

@@ -4,6 +4,9 @@ For games of rising bids between two hidden hands. No hands are dealt: tables in
 likely every hand is. Each decision is solved with the network's values after it, and the network
 learns the solution: the policy, and the values of all hands. So with every iteration exact values
 spread one step further back from the ends of games. Tables of several sizes train one network.
+
+Small tables are solved exactly, and the network learns what the solution does after the same bids.
+Beliefs follow the network there, not the solution: those are the beliefs it will have at play.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import ClassVar
 
@@ -20,7 +23,7 @@ from torch import Tensor
 
 from ...bidding.beliefs import BeliefConfig, BeliefNet
 from ...bidding.hands import Hands
-from ...bidding.lookahead import NEGLIGIBLE, Lookahead, Public, joined
+from ...bidding.lookahead import Lookahead, Public, joined
 from ...game import Game
 from ...games import load
 from ..folder import About, RunFolder
@@ -28,8 +31,10 @@ from ..method import Stage, Training
 from ..seeds import derived
 from ..weights import AveragingMethod
 from .rows import changed, concatenated
+from .teachers import Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
+NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
 ENDED = 0.05  # self-play stops when a smaller share of its tables continues
 
 
@@ -42,7 +47,8 @@ class BeliefPlay(Training):
 
     net: str = "beliefs"
     others: tuple[About, ...] = ()
-    """Options of further tables that the network learns, besides those of the game."""
+    """Options of further tables that the network learns, besides those of the game. One that is
+    named twice is drawn twice as often."""
     others_per_round: int = 6
     """Number of these tables that each round plays, drawn at random."""
     rounds: int = 4
@@ -51,6 +57,12 @@ class BeliefPlay(Training):
     """Tables of self-play per round: of the game itself, and of each of the others."""
     game_share: float = 0.3
     """Share of the steps that learn the game itself, if there are other tables."""
+    exact_bids: int = 0
+    """Other tables with at most so many bids are solved, and every round plays them."""
+    exact_iterations: int = 400
+    """Iterations of CFR+ that solve them."""
+    exact_share: float = 0.35
+    """Share of the steps that learn solved tables, if there are any."""
     solve_rounds: int = 16
     """Rounds per solved decision, see `Lookahead.solve`."""
     step_size: tuple[float, float] = (0.5, 0.1)
@@ -96,14 +108,16 @@ class BeliefPlay(Training):
 class SolvedDecisions:
     """n solved decisions at tables of one size with the same seat to move."""
 
-    odds: tuple[Tensor, Tensor]  # of the mover's and the other's hands before the first bid
+    actions: tuple[Tensor]  # of the table, as the network numbers them
     mine: Tensor  # beliefs about the mover's hand. [n, hands]
     theirs: Tensor  # beliefs about the other's hand. [n, hands]
     bids: Tensor  # the standing bids, as the network numbers them. [n]
-    legal: Tensor  # bool [n, actions of the network]
-    policy: Tensor  # [n, actions of the network, hands]
+    legal: Tensor  # bool [n, actions]
+    policy: Tensor  # [n, actions, hands]
     values: Tensor  # of the mover's hands. [n, hands]
     other_values: Tensor  # of the other's hands. [n, hands]
+    weight: Tensor  # how much the mover's hands count. [n, hands]
+    other_weight: Tensor  # how much the other's hands count. [n, hands]
 
     def __len__(self) -> int:
         return len(self.bids)
@@ -116,6 +130,11 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.all_hands = recipe.all_hands(game, device)
         self.steps = recipe.rounds * recipe.steps
+        self.teachers = {
+            table: Teacher(hands, recipe.exact_iterations)
+            for table, hands in enumerate(self.all_hands)
+            if table and len(hands.bids) <= recipe.exact_bids
+        }
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
@@ -126,15 +145,15 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for number in range(1, recipe.rounds + 1):
             stage("self-play, round", number, recipe.rounds)
             began = time.monotonic()
-            solved = [
-                self.play(self.all_hands[table], recipe.tables[table > 0])
-                for table in (0, *self._others())
-            ]
+            solved = {
+                table: self.play(table, recipe.tables[table > 0])
+                for table in (0, *self.teachers, *self._others())
+            }
             seconds[0] += time.monotonic() - began
             stage("learning, round", number, recipe.rounds)
             for _ in range(recipe.steps):
                 losses += self.learn(self._sample(solved)) / self.steps
-            decisions += sum(len(part) for parts in solved for part in parts)
+            decisions += sum(len(part) for parts in solved.values() for part in parts)
             seconds[1] += time.monotonic() - began
         policy, value = losses.tolist()
         return {
@@ -156,15 +175,18 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     # self-play
 
-    def play(self, hands: Hands, size: int) -> list[SolvedDecisions]:
+    def play(self, table: int, size: int) -> list[SolvedDecisions]:
         """All decisions at `size` tables, grouped by seat."""
+        hands, teacher = self.all_hands[table], self.teachers.get(table)
         look = self.lookahead(hands)
-        public = self.tilted(look.opening(size), hands)
+        public = look.opening(size)
+        if teacher is None:  # a solution is for the true odds
+            public = self.tilted(public, hands)
         found: list[list[SolvedDecisions]] = [[], []]
         while len(public.standing) > ENDED * size:
             continuing = []
             for part in self._portions(public, hands):
-                decisions, after = self.decide(look, part)
+                decisions, after = self.decide(look, part, teacher)
                 found[public.mover].append(decisions)
                 continuing.append(after)
             public = joined(continuing)
@@ -172,9 +194,9 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def _others(self) -> list[int]:
         """The numbers of the other tables that this round plays."""
-        others = len(self.all_hands) - 1
-        order = torch.randperm(others, generator=self.random, device=self.device)
-        return (1 + order[: self.recipe.others_per_round]).tolist()
+        others = [n for n in range(1, len(self.all_hands)) if n not in self.teachers]
+        order = torch.randperm(len(others), generator=self.random, device=self.device)
+        return [others[n] for n in order[: self.recipe.others_per_round].tolist()]
 
     def lookahead(self, hands: Hands) -> Lookahead:
         dtype = torch.float32 if self.device == "cpu" else torch.float16
@@ -189,7 +211,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for belief, privs in zip(public.beliefs, hands.privs, strict=True):
             bias = torch.randn(size, privs.shape[1], generator=self.random, device=self.device)
             beliefs.append((belief.log() + strength * (bias @ privs.T)).softmax(1))
-        return Public(public.mover, public.standing, beliefs)
+        return replace(public, beliefs=beliefs)
 
     def _portions(self, public: Public, hands: Hands) -> Iterator[Public]:
         """Parts of the tables by standing bid: bids illegal in a whole part cost nothing."""
@@ -198,16 +220,34 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for rows in torch.split(order, max(TOGETHER // table_size, 1)):
             yield public.part(rows)
 
-    def decide(self, look: Lookahead, public: Public) -> tuple[SolvedDecisions, Public]:
+    def decide(
+        self, look: Lookahead, public: Public, teacher: Teacher | None = None
+    ) -> tuple[SolvedDecisions, Public]:
         """Solve the decisions and play: return what to learn, and the tables that continue."""
-        solved = look.solve(public, self.recipe.solve_rounds, self.step_size, self.magnet)
         mine, theirs = public.roles
         odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
-        legal, policy = look.spread(look.legal(public), solved.policy.half())
+        if teacher is None:
+            solved = look.solve(public, self.recipe.solve_rounds, self.step_size, self.magnet)
+            played = solved.policy
+            # Hands that are believed impossible need values and a policy, too.
+            weights = (mine + odds[0]) / 2, (theirs + odds[1]) / 2
+        else:
+            solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
+            played = look.prior(public)
+            weights = mine, theirs  # a solution means nothing where it never gets to
         decisions = SolvedDecisions(
-            odds, mine, theirs, look.bids(public), legal, policy, *solved.values
+            actions=(look.actions,),
+            mine=mine,
+            theirs=theirs,
+            bids=look.bids(public),
+            legal=look.legal(public),
+            policy=solved.policy.half(),
+            values=solved.values[0],
+            other_values=solved.values[1],
+            weight=weights[0],
+            other_weight=weights[1],
         )
-        return decisions, self._continuing(look, public, solved.policy)
+        return decisions, self._continuing(look, public, played)
 
     def _continuing(self, look: Lookahead, public: Public, policy: Tensor) -> Public:
         """The tables after a bid by this policy or a uniform one; without those that end here."""
@@ -228,33 +268,41 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     # the network
 
-    def _sample(self, solved: list[list[SolvedDecisions]]) -> SolvedDecisions:
-        """A batch of decisions at tables of one size; those of the game have their own share.
+    def _sample(self, solved: dict[int, list[SolvedDecisions]]) -> SolvedDecisions:
+        """A batch of decisions at tables of one size, drawn by the shares of the recipe.
 
-        solved: by table and seat, those of the game first.
+        solved: by table and seat.
         """
-        uniform, others = float(self._uniform(1)), len(solved) - 1
-        share = self.recipe.game_share if others else 1.0
-        table = 0 if uniform < share else 1 + int((uniform - share) / (1 - share) * others)
-        parts = solved[min(table, others)]
+        recipe, uniform = self.recipe, float(self._uniform(1))
+        others = [table for table in solved if table and table not in self.teachers]
+        groups = [
+            ([0], recipe.game_share),
+            ([*self.teachers], recipe.exact_share),
+            (others, 1 - recipe.game_share - recipe.exact_share * bool(self.teachers)),
+        ]
+        groups = [(tables, share) for tables, share in groups if tables]
+        uniform *= sum(share for _, share in groups)
+        for tables, share in groups:
+            if uniform < share or tables is groups[-1][0]:
+                break
+            uniform -= share
+        parts = solved[tables[min(int(uniform / share * len(tables)), len(tables) - 1)]]
         decision = float(self._uniform(1)) * sum(map(len, parts))
         part = parts[0] if decision < len(parts[0]) else parts[-1]
-        rows = (len(part) * self._uniform(self.recipe.batch)).long()
+        rows = (len(part) * self._uniform(recipe.batch)).long()
         return changed(part, itemgetter(rows))
 
     def learn(self, batch: SolvedDecisions) -> Tensor:
         """One step; return the losses of policy and values before it."""
         recipe = self.recipe
-        logits, values, other_values = self.net(batch.mine, batch.theirs, batch.bids)
-        # Hands that are believed impossible need values and a policy, too.
-        weight, other_weight = (
-            (belief + odds) / 2
-            for belief, odds in zip((batch.mine, batch.theirs), batch.odds, strict=True)
+        logits, values, other_values = self.net(
+            batch.mine, batch.theirs, batch.bids, *batch.actions
         )
         logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
-        policy = -(weight * (batch.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
-        value = (weight * (values - batch.values).square()).sum(1).mean()
-        value = value + (other_weight * (other_values - batch.other_values).square()).sum(1).mean()
+        policy = -(batch.weight * (batch.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
+        value = (batch.weight * (values - batch.values).square()).sum(1).mean()
+        off = (other_values - batch.other_values).square()
+        value = value + (batch.other_weight * off).sum(1).mean()
         learning_rate = recipe.learning_rate * self.cosine(recipe.iterations)
         self.improve(recipe.policy_weight * policy + value, learning_rate, recipe.average_decay)
         return torch.stack((policy, value)).detach()
