@@ -12,6 +12,8 @@ from ..chance import Streams, fresh_seed, streams
 from ..game import Game
 from ..options import whole_number
 from ..players import Player, Sight, answers, player
+from ..players.champions import has_rounds
+from .rounds import RoundValue, round_values
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +53,8 @@ class Study:
     """Of a seat, per game."""
     deeds: tuple[Deed, ...]
     """The most frequent first."""
+    rounds: tuple[RoundValue, ...] = ()
+    """Of a match, if the game is played in rounds: what each is worth. Deeds are of the first."""
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
@@ -127,6 +131,7 @@ def study(
         longest=int(counts.max()),
         turns=float(watched.turns.mean()),
         deeds=watched.deeds(wins_by_seat(game, batch.scores())),
+        rounds=round_values(game, seated, games, seed) if has_rounds(game) else (),
     )
 
 

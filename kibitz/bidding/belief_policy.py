@@ -7,8 +7,9 @@ from numpy.typing import NDArray
 from torch import Tensor, float16, float32
 
 from ..game import Game, GameError
+from ..nets.kinds import Belief
 from ..search.sequences import Progress, Strategy, silent
-from .belief_tracker import BeliefTracker
+from .belief_tracker import BeliefTracker, History
 from .beliefs import BeliefNet
 from .every_history import policy_table
 from .exact.ladder import Ladder
@@ -16,6 +17,7 @@ from .hands import Hands
 from .lookahead import Lookahead, Public
 from .solved_table import MOST_BIDS, SolvedTable
 
+LIKELIEST = 3  # hands that a belief names
 STEP_SIZE, MAGNET = 0.1, 0.01  # see `Lookahead.solve`
 
 
@@ -62,15 +64,34 @@ class BeliefPolicy:
         actions: NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """How likely actions are [n, actions], with the hands in these views [n, view_size]."""
-        privs, pub = views[:, : self.hand_size], views[:, self.hand_size :]
-        bid = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
-        histories = [tuple(np.flatnonzero(row).tolist()) for row in bid]
-        held = zip(seats.tolist(), privs, strict=True)
+        histories = self._histories(views)
+        held = zip(seats.tolist(), views[:, : self.hand_size], strict=True)
         mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in held])
         odds = self.tracker.odds(histories, mine)
         if self.solved is not None:
             odds = self.solved.odds(histories, mine, odds)
         return np.take_along_axis(odds, self.places[actions], 1)
+
+    def _histories(self, views: NDArray[np.float32]) -> list[History]:
+        pub = views[:, self.hand_size :]
+        bid = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
+        return [tuple(np.flatnonzero(row).tolist()) for row in bid]
+
+    def beliefs(self, views: NDArray[np.float32]) -> tuple[Belief, ...]:
+        """About both hands, at one table; by the network's own policy. [1, view_size]"""
+        public = self.tracker.after(self._histories(views)[0])
+        return tuple(self._belief(seat, public.beliefs[seat][0]) for seat in range(2))
+
+    def _belief(self, seat: int, odds: Tensor) -> Belief:
+        deal = self.hands.bidding.deal
+        dice = (deal[:, 0] if seat == 0 else deal[0])["hand"][:, seat]  # [hands, sides]
+        likely = odds.float().cpu().numpy()
+        best = np.argsort(-likely, kind="stable")[:LIKELIEST]
+        texts = [
+            " ".join(str(f + 1) for f, n in enumerate(dice[k]) for _ in range(n)) for k in best
+        ]
+        named = zip(texts, likely[best].tolist(), strict=True)
+        return Belief(seat, tuple((likely @ dice).tolist()), tuple(named))
 
     def table(self, ladder: Ladder, progress: Progress = silent) -> Strategy | None:
         """What it does after every history, if that can be said at once."""

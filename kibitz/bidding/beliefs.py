@@ -104,10 +104,10 @@ class BeliefNet(Net):
 
     def policy(self, x: Tensor, hands: int, actions: Tensor | None = None) -> Tensor:
         """Logits of these actions, by default all; the call is the last. [n, actions, hands]"""
-        table = self.advice.unflatten(1, (self.config.actions, self.config.rank))
+        table = self.advice.reshape(-1, self.config.actions, self.config.rank)
         if actions is not None:
             table = table[:, actions]
-        advice = (x @ table.flatten(1)).unflatten(1, table.shape[1:])
+        advice = (x @ table.flatten(1)).reshape(-1, *table.shape[1:])
         logits: Tensor = advice @ self.holding[self.rows[hands]].T
         return logits
 

@@ -39,10 +39,10 @@ def policy_table(ladder: Ladder, look: Lookahead, progress: Progress = silent) -
 def _parts(public: Public) -> Iterator[Public]:
     """Portions of the tables, each with one standing bid: then only legal bids are computed."""
     order = public.standing.argsort(stable=True)
-    counts = public.standing[order].unique_consecutive(return_counts=True)[1].tolist()
-    for alike in order.split(counts):
-        for rows in alike.split(ROWS):
-            yield public.part(rows)
+    counts = torch.bincount(public.standing + 1).tolist()  # by standing bid
+    for alike in torch.split(order, counts):
+        for first in range(0, len(alike), ROWS):
+            yield public.part(alike[first : first + ROWS])
 
 
 def ladder_numbers(bid_set: Tensor, bids: int) -> Tensor:

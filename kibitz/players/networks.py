@@ -120,6 +120,8 @@ class NetPlayer:
         return whole(form, progress) if whole and self.drawing.mode == "sample" else None
 
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
+        from ..nets.kinds import Believer
+
         began, judgement = time.monotonic(), self.judge(sight)
         odds, values = self.drawing.odds(judgement)[0], judgement.values
         best = np.lexsort((-judgement.preferences[0], -odds))  # by odds; equals by preference
@@ -140,6 +142,7 @@ class NetPlayer:
             candidates=candidates,
             value=None if judgement.value is None else float(judgement.value[0]),
             seconds=time.monotonic() - began,
+            beliefs=self._judge.beliefs(sight) if isinstance(self._judge, Believer) else (),
         )
 
 
