@@ -346,11 +346,20 @@ def local_response(
     climb, seated = BiddingGame(game), player(who, game) if isinstance(who, str) else who
     climb.probe()
     seed, per_seat = fresh_seed() if seed is None else seed, -(-games // 2)
-    series, depths, means, errors = Series(climb, seated, seed, per_seat), [], [], []
-    for seat in range(2):
-        depths.append(series.chosen(seat, progress))
-        got = series.play(seat, depths[-1], "table", per_seat, progress)
-        means.append(float(got.mean()))
-        errors.append(float(got.std(ddof=1)) / math.sqrt(per_seat))
-    pairs = ((pair[0], pair[1]) for pair in (means, errors))
-    return LowerBound(seated.name, seed, 2 * per_seat, *pairs, (depths[0], depths[1]))
+    series = Series(climb, seated, seed, per_seat)
+    depths = series.chosen(0, progress), series.chosen(1, progress)
+    first, second = (
+        series.play(seat, depths[seat], "table", per_seat, progress) for seat in range(2)
+    )
+    return LowerBound(
+        seated.name,
+        seed,
+        2 * per_seat,
+        (float(first.mean()), float(second.mean())),
+        (standard_error(first), standard_error(second)),
+        depths,
+    )
+
+
+def standard_error(scores: NDArray[np.float64]) -> float:
+    return float(scores.std(ddof=1)) / math.sqrt(len(scores))
