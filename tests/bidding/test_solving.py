@@ -294,6 +294,16 @@ def test_a_teacher_plays_the_solution_after_the_same_bids():
     assert np.allclose(answer[-1], calls / (calls + raises.sum(0)), atol=1e-5)
 
 
+def test_the_recipe_refine_solves_all_tables_of_up_to_two_dice_each():
+    refine = recipe("liars_dice", "refine")
+    solved = {
+        dice
+        for dice in itertools.product(range(1, 4), repeat=2)
+        if refine.solves(Hands(load("liars_dice", dice=dice), "cpu"))
+    }
+    assert solved == set(itertools.product((1, 2), repeat=2)), "one against three does not fit"
+
+
 def test_a_network_learns_solved_tables_beside_others(tmp_path):
     taught = replace(
         SMALL,

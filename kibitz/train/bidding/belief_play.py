@@ -22,6 +22,7 @@ import torch
 from torch import Tensor
 
 from ...bidding.beliefs import BeliefConfig, BeliefNet
+from ...bidding.exact.ladder import fits
 from ...bidding.hands import Hands
 from ...bidding.lookahead import Lookahead, Public, joined
 from ...game import Game
@@ -91,6 +92,11 @@ class BeliefPlay(Training):
         others = (load(game.name, **{**self.options, **options}) for options in self.others)
         return [Hands(table, device) for table in (game, *others)]
 
+    def solves(self, hands: Hands) -> bool:
+        """Whether a table is small enough to learn from its solution."""
+        bids = len(hands.bids)
+        return bids <= self.exact_bids and fits(bids, max(map(len, hands.odds)))
+
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
 
@@ -133,7 +139,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.teachers = {
             table: Teacher(hands, recipe.exact_iterations)
             for table, hands in enumerate(self.all_hands)
-            if table and len(hands.bids) <= recipe.exact_bids
+            if table and recipe.solves(hands)
         }
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
 
@@ -269,28 +275,21 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
     # the network
 
     def _sample(self, solved: dict[int, list[SolvedDecisions]]) -> SolvedDecisions:
-        """A batch of decisions at tables of one size, drawn by the shares of the recipe.
-
-        solved: by table and seat.
-        """
-        recipe, uniform = self.recipe, float(self._uniform(1))
-        others = [table for table in solved if table and table not in self.teachers]
-        groups = [
-            ([0], recipe.game_share),
-            ([*self.teachers], recipe.exact_share),
-            (others, 1 - recipe.game_share - recipe.exact_share * bool(self.teachers)),
-        ]
-        groups = [(tables, share) for tables, share in groups if tables]
-        uniform *= sum(share for _, share in groups)
-        for tables, share in groups:
-            if uniform < share or tables is groups[-1][0]:
-                break
-            uniform -= share
-        parts = solved[tables[min(int(uniform / share * len(tables)), len(tables) - 1)]]
+        """A batch of decisions at tables of one size, by table and seat in `solved`."""
+        shares = torch.tensor(self._shares([*solved]), device=self.device)
+        number = int(torch.multinomial(shares, 1, generator=self.random))
+        parts = [*solved.values()][number]
         decision = float(self._uniform(1)) * sum(map(len, parts))
         part = parts[0] if decision < len(parts[0]) else parts[-1]
-        rows = (len(part) * self._uniform(recipe.batch)).long()
+        rows = (len(part) * self._uniform(self.recipe.batch)).long()
         return changed(part, itemgetter(rows))
+
+    def _shares(self, tables: list[int]) -> list[float]:
+        """The shares of these tables in the steps of a round."""
+        game, exact = self.recipe.game_share, self.recipe.exact_share * bool(self.teachers)
+        others = len(tables) - len(self.teachers) - 1
+        by_kind = (game, exact / max(len(self.teachers), 1), (1 - game - exact) / max(others, 1))
+        return [by_kind[0 if n == 0 else 1 if n in self.teachers else 2] for n in tables]
 
     def learn(self, batch: SolvedDecisions) -> Tensor:
         """One step; return the losses of policy and values before it."""
