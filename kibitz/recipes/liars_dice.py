@@ -1,8 +1,8 @@
 """Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
-for all pairs of one to five dice; `refine` continues that with exact solutions of small tables, and
-needs 30 GB on the GPU. `published` is the algorithm of the published networks, `wide`
+for all pairs of one to five dice; `refine` teaches that network exact solutions of small tables, in
+half an hour on a CPU, and leaves the others as they are. `published` is the algorithm of the published networks, `wide`
 the same with more games per step, for minutes on a GPU. `response` learns to beat given players,
 and `demo` learns a little in a minute on two cores.
 """
@@ -56,19 +56,20 @@ LARGE = BeliefPlay(
 
 REFINE = replace(
     LARGE,
-    # Tables that stand here again are learnt more often.
-    others=LARGE.others + 2 * ({"dice": (3, 3)}, {"dice": (4, 4)}),
-    others_per_round=8,
-    tables=(4096, 1536),
-    game_share=0.25,
-    exact_bids=24,
-    policy_weight=0.5,
-    step_size=(0.2, 0.1),
-    magnet=(0.02, 0.005),
+    others_per_round=4,
+    tables=(24, 128),
+    game_share=0.3,
+    exact_bids=18,
+    exact_iterations=200,
+    exact_share=0.45,
+    keep=True,
+    policy_weight=1.0,
     learning_rate=5e-4,
-    iterations=48,
-    gate_every=8,
-    gate_games=400,
+    rounds=1,
+    steps=100,
+    batch=192,
+    iterations=70,
+    gate_every=35,
 )
 
 PUBLISHED = RegretPlay(

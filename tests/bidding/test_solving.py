@@ -294,14 +294,13 @@ def test_a_teacher_plays_the_solution_after_the_same_bids():
     assert np.allclose(answer[-1], calls / (calls + raises.sum(0)), atol=1e-5)
 
 
-def test_the_recipe_refine_solves_all_tables_of_up_to_two_dice_each():
-    refine = recipe("liars_dice", "refine")
-    solved = {
-        dice
-        for dice in itertools.product(range(1, 4), repeat=2)
-        if refine.solves(Hands(load("liars_dice", dice=dice), "cpu"))
-    }
-    assert solved == set(itertools.product((1, 2), repeat=2)), "one against three does not fit"
+def test_only_tables_that_fit_are_solved():
+    def solves(dice, bids):
+        hands = Hands(load("liars_dice", dice=dice), "cpu")
+        return replace(recipe("liars_dice", "refine"), exact_bids=bids).solves(hands)
+
+    assert solves((2, 1), 18) and not solves((2, 1), 17)
+    assert solves((2, 2), 24) and not solves((1, 3), 24)
 
 
 def test_a_network_learns_solved_tables_beside_others(tmp_path):
@@ -316,14 +315,20 @@ def test_a_network_learns_solved_tables_beside_others(tmp_path):
         game_share=0.2,
         tables=(16, 256),
         policy_weight=1.0,
+        keep=True,
         iterations=4,
     )
     run = Run(taught, tmp_path, seed=1)
-    game = load("liars_dice", dice=(1, 1), sides=3)
+    look = Lookahead(run.method.all_hands[0], copy.deepcopy(run.method.average))
+    before = look.prior(look.opening())
     for iteration in range(1, 5):
         run.method.iterate(iteration, lambda *told: None)
+    game = load("liars_dice", dice=(1, 1), sides=3)
     who = seat_network(game, run.method.average, mode="sample")
     assert exploit(game, who).response.exploitability < 0.08
+    look = Lookahead(run.method.all_hands[0], run.method.average)
+    assert (look.prior(look.opening()) - before).abs().max() < 0.1, "the other one stays the same"
+    assert "kept.holding" in run.method.arrays(), "a resumed run must know it"
 
 
 SMALL = BeliefPlay(

@@ -30,7 +30,7 @@ from ...games import load
 from ..folder import About, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
-from ..weights import AveragingMethod
+from ..weights import AveragingMethod, Holders
 from .rows import changed, concatenated
 from .teachers import Teacher
 
@@ -64,6 +64,9 @@ class BeliefPlay(Training):
     """Iterations of CFR+ that solve them."""
     exact_share: float = 0.35
     """Share of the steps that learn solved tables, if there are any."""
+    keep: bool = False
+    """Whether the network learns what it was at the start at tables that are not solved, so that it
+    stays the same there; otherwise their decisions are solved one step ahead."""
     solve_rounds: int = 16
     """Rounds per solved decision, see `Lookahead.solve`."""
     step_size: tuple[float, float] = (0.5, 0.1)
@@ -142,10 +145,13 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             if table and recipe.solves(hands)
         }
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
+        self.kept = copy.deepcopy(self.average)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
         self._begin(iteration)
+        if self.step == 0:  # a run may have begun with the weights of a file
+            self.kept.load_state_dict(self.average.state_dict())
         losses = torch.zeros(2, device=self.device)
         decisions, seconds = 0, [0.0, 0.0]
         for number in range(1, recipe.rounds + 1):
@@ -184,7 +190,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
     def play(self, table: int, size: int) -> list[SolvedDecisions]:
         """All decisions at `size` tables, grouped by seat."""
         hands, teacher = self.all_hands[table], self.teachers.get(table)
-        look = self.lookahead(hands)
+        look = self.lookahead(hands, kept=self.recipe.keep and teacher is None)
         public = look.opening(size)
         if teacher is None:  # a solution is for the true odds
             public = self.tilted(public, hands)
@@ -204,9 +210,10 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         order = torch.randperm(len(others), generator=self.random, device=self.device)
         return [others[n] for n in order[: self.recipe.others_per_round].tolist()]
 
-    def lookahead(self, hands: Hands) -> Lookahead:
+    def lookahead(self, hands: Hands, *, kept: bool = False) -> Lookahead:
         dtype = torch.float32 if self.device == "cpu" else torch.float16
-        return Lookahead(hands, copy.deepcopy(self.average).to(dtype))
+        net = self.kept if kept else self.average
+        return Lookahead(hands, copy.deepcopy(net).to(dtype))
 
     def tilted(self, public: Public, hands: Hands) -> Public:
         """Beliefs in which random faces are likelier, except at every eighth table."""
@@ -233,7 +240,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         mine, theirs = public.roles
         odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
         if teacher is None:
-            solved = look.solve(public, self.recipe.solve_rounds, self.step_size, self.magnet)
+            rounds = 0 if self.recipe.keep else self.recipe.solve_rounds
+            solved = look.solve(public, rounds, self.step_size, self.magnet)
             played = solved.policy
             # Hands that are believed impossible need values and a policy, too.
             weights = (mine + odds[0]) / 2, (theirs + odds[1]) / 2
@@ -268,6 +276,9 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             return public.part(rows)
         rungs = torch.multinomial(tried[rows], 1, generator=self.random).squeeze(1)
         return public.part(rows).after(rungs, policy[rows, rungs])
+
+    def _holders(self) -> Holders:
+        return super()._holders() | ({"kept": self.kept} if self.recipe.keep else {})
 
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.random, device=self.device)
