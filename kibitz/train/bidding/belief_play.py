@@ -278,7 +278,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         return public.part(rows).after(rungs, policy[rows, rungs])
 
     def _holders(self) -> Holders:
-        return super()._holders() | ({"kept": self.kept} if self.recipe.keep else {})
+        own = {"kept": self.kept} if self.recipe.keep else {}
+        return {**super()._holders(), **own}
 
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.random, device=self.device)
