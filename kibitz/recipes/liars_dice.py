@@ -68,8 +68,8 @@ REFINE = replace(
     rounds=1,
     steps=100,
     batch=192,
-    iterations=70,
-    gate_every=35,
+    iterations=60,
+    gate_every=20,
 )
 
 PUBLISHED = RegretPlay(
