@@ -13,7 +13,7 @@ from rich.text import Text
 from .arena.table import Table
 from .game import Game, GameError
 from .players import Candidate, Player, explain
-from .players.thought import Explainer
+from .players.thought import Explainer, belief_texts
 
 HELP = "Type an action, 'hint' for advice, 'rules', '?' for the list of actions, or 'quit'."
 HINTS = 3  # moves
@@ -77,10 +77,13 @@ class Person:
             advice = table.choices[table.actions.index(table.ask(self.adviser))]
             self.console.print(f"{name} says: [bold]{escape(advice)}[/bold]")
             return
-        best, *others = explain(self.adviser, table.sight()).candidates[:HINTS]
+        thought = explain(self.adviser, table.sight())
+        best, *others = thought.candidates[:HINTS]
         self.console.print(f"{name} says: [bold]{escape(best.text)}[/bold]{_figures(best)}")
         for other in others:
             self.console.print(f"  or {escape(other.text)}{_figures(other)}")
+        for sentence in belief_texts(thought):
+            self.console.print(escape(sentence), highlight=False)
 
 
 def _figures(candidate: Candidate) -> str:

@@ -3,8 +3,10 @@
 In a game of rising bids a *responder* that knows the player's policy plays against it. By Bayes'
 rule it knows how likely the player holds each hand after the bids it made, so it knows the value of
 a call exactly. It asks how the player would answer the most promising bids with every hand: the
-value where the player calls is exact again. After a raise it only considers calling that raise, or
-a last bid that the player's hand makes look like a lie.
+value where the player calls is exact again. After the likeliest raises it looks on in the same way,
+to a *depth* of its own bids; beyond that it only considers calling the raise, or a last bid that
+the player's hand makes look like a lie. What depth wins most is found in games of their own, which
+do not count: the best of several figures from one set of games would be too high.
 
 This is not a best response, but it is a strategy: a best response wins at least as much. The
 player's hand is never dealt. Its raises are drawn from all hands that it could hold, and calls by
@@ -17,10 +19,11 @@ Source: V. Lisý, M. Bowling, "Equilibrium approximation quality of current no-l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..bidding.exact.bidding_game import BiddingGame, NotABiddingGame, bids_and_call
 from ..chance import Stream, fresh_seed, pick, streams
@@ -32,11 +35,16 @@ from .exploitability import ROWS, Policy, policy_of
 from .match import Z95
 
 CONSIDERED = 4  # bids per move; 12 take longer and win less from honest: the look-ahead is short
+RAISES = 4  # answers that it looks beyond, if they have at least this probability:
+LIKELY = 0.02
+DEPTHS = (1, 2)  # that are tried
+TRIALS = 200  # games to choose between them
 GAMES_IN_A_CHUNK = 100  # in lockstep
 CACHED = 4096  # answers: 250 MB with five dice each
 LEAST_GAMES = 4  # two per seat: a standard error needs them
 
 History = tuple[int, ...]  # bids by rung, the lowest is 0
+Progress = Callable[[float, str], object]
 
 
 def climbs(game: Game) -> bool:
@@ -106,13 +114,19 @@ class Answers:
 
 
 @dataclass(eq=False)
-class Deal:
-    """One game from the responder's side."""
+class Place:
+    """Where the responder is to move, in a game or in its thoughts."""
 
     own: int  # its hand
     belief: Array  # how likely the player holds each of its hands [hands]
-    rng: Stream
     made: History = ()
+
+
+@dataclass(eq=False)
+class Deal(Place):
+    """One game from the responder's side."""
+
+    rng: Stream | None = None
     weight: float = 1.0  # how likely the player has not called before
     got: float = 0.0
 
@@ -120,7 +134,8 @@ class Deal:
 class Responder:
     """Sits at `seat` against a player whose odds it knows."""
 
-    def __init__(self, climb: BiddingGame, policy: Policy, seat: int) -> None:
+    def __init__(self, climb: BiddingGame, policy: Policy, seat: int, depth: int = 1) -> None:
+        self.depth = depth
         self.seat, self.odds, self.others = seat, climb.odds[seat], climb.odds[1 - seat]
         self.answers = Answers(climb, policy, 1 - seat)
         gains = climb.gains if seat == 0 else climb.gains.transpose(0, 2, 1)
@@ -134,7 +149,7 @@ class Responder:
 
     def play(self, rngs: Array) -> Array:
         """What the responder gets in games with these streams. [games]"""
-        deals = [Deal(pick(rng, self.odds), self.others, rng) for rng in rngs]
+        deals = [Deal(pick(rng, self.odds), self.others, rng=rng) for rng in rngs]
         going = deals if self.seat == 0 else self._answered(deals)
         while going:
             going = self._answered(self._moved(going))
@@ -142,37 +157,80 @@ class Responder:
 
     def _moved(self, deals: list[Deal]) -> list[Deal]:
         """The responder calls or bids; the games where it bids."""
-        considered = [self._promising(deal) for deal in deals]
-        beliefs = {
-            (*deal.made, bid): deal.belief
-            for deal, bids in zip(deals, considered, strict=True)
-            for bid in bids
-        }
-        answers, going = self.answers.after(beliefs), []
-        for deal, bids in zip(deals, considered, strict=True):
-            call = -self.gains[deal.made[-1], deal.own] @ deal.belief if deal.made else -math.inf
-            values = [self.value(bid, deal.own, answers[*deal.made, bid]) for bid in bids]
-            if max(values, default=-math.inf) > call:
-                deal.made = (*deal.made, bids[int(np.argmax(values))])
+        going = []
+        for deal, values in zip(deals, self.bid_values(deals, self.depth), strict=True):
+            call = self._call(deal)
+            if max(values.values(), default=-math.inf) > call:
+                deal.made = (*deal.made, max(values, key=lambda bid: values[bid]))
                 going.append(deal)
             else:
-                deal.got += deal.weight * float(call)
+                deal.got += deal.weight * call
         return going
 
-    def _promising(self, deal: Deal) -> list[int]:
+    def _call(self, place: Place) -> float:
+        """The value of a call."""
+        if not place.made:
+            return -math.inf
+        return float(-self.gains[place.made[-1], place.own] @ place.belief)
+
+    def _promising(self, place: Place) -> list[int]:
         """The bids of the highest first estimates, the lower of equals."""
-        lowest = deal.made[-1] + 1 if deal.made else 0
-        at_sight = self.at_sight[lowest:, deal.own] @ deal.belief
+        lowest = place.made[-1] + 1 if place.made else 0
+        at_sight = self.at_sight[lowest:, place.own] @ place.belief
         best = np.argsort(-at_sight, kind="stable")[:CONSIDERED]
         return [lowest + int(bid) for bid in best]
 
-    def value(self, bid: int, own: int, answer: Array) -> float:
-        """The value of a bid with a hand, if the responder answers a raise as the module says."""
+    def bid_values(self, places: Sequence[Place], depth: int) -> list[dict[int, float]]:
+        """The values of promising bids at each place."""
+        considered = [(n, bid) for n, at in enumerate(places) for bid in self._promising(at)]
+        after = [(*places[n].made, bid) for n, bid in considered]
+        beliefs = {made: places[n].belief for made, (n, _) in zip(after, considered, strict=True)}
+        answers = self.answers.after(beliefs)
+        parts = [
+            self.value(bid, places[n].own, answers[made])
+            for made, (n, bid) in zip(after, considered, strict=True)
+        ]
+        if depth > 1:
+            asked = [answers[made] for made in after]
+            self._look_on([places[n] for n, _ in considered], after, asked, parts, depth - 1)
+        found: list[dict[int, float]] = [{} for _ in places]
+        for (n, bid), (called, raised) in zip(considered, parts, strict=True):
+            found[n][bid] = called + float(raised.sum())
+        return found
+
+    def _look_on(
+        self,
+        places: list[Place],
+        after: list[History],
+        answers: list[Array],
+        parts: list[tuple[float, Array]],
+        depth: int,
+    ) -> None:
+        """Replace the values of the likeliest raises by what comes of looking further."""
+        beyond, where = [], []
+        for n, (place, made, answer) in enumerate(zip(places, after, answers, strict=True)):
+            odds = answer[:, :-1].sum(0)
+            for raised in np.argsort(-odds, kind="stable")[:RAISES].tolist():
+                if odds[raised] >= LIKELY:
+                    belief = answer[:, raised] / odds[raised]
+                    beyond.append(Place(place.own, belief, (*made, raised)))
+                    where.append((n, raised, float(odds[raised])))
+        values = self.bid_values(beyond, depth) if beyond else []
+        for (n, raised, odds), place, bids in zip(where, beyond, values, strict=True):
+            best = max(bids.values(), default=-math.inf)
+            parts[n][1][raised] = odds * max(best, self._call(place))
+
+    def value(self, bid: int, own: int, answer: Array) -> tuple[float, Array]:
+        """The value of a bid with a hand where it is called, and where it is raised [bids].
+
+        As if the responder answered a raise by a call, or by a last bid.
+        """
         raises = answer[:, :-1]
         calls = -np.einsum("bh,hb->b", self.gains[:, own], raises)
         bids = np.where(self.higher, self.at_sight[:, own] @ raises, -np.inf).max(0)
-        called = self.gains[bid, own] @ answer[:, -1]
-        return float(called + np.maximum(calls, bids)[bid + 1 :].sum())
+        best = np.maximum(calls, bids)
+        best[: bid + 1] = 0
+        return float(self.gains[bid, own] @ answer[:, -1]), best
 
     def _answered(self, deals: list[Deal]) -> list[Deal]:
         """The player calls or raises, each weighted by its probability; the games that go on."""
@@ -204,6 +262,7 @@ class LowerBound:
     games: int  # in both seats together
     by_seat: tuple[float, float]  # of the responder
     errors: tuple[float, float]  # standard errors of these
+    depths: tuple[int, int]  # to which the responder looked ahead
 
     @property
     def lower_bound(self) -> float:
@@ -231,7 +290,36 @@ class LowerBound:
             "low": self.low,
             "high": self.high,
             "by_seat": list(self.by_seat),
+            "depths": list(self.depths),
         }
+
+
+class Series:
+    """Games of responders of both seats and several depths with one player."""
+
+    def __init__(self, climb: BiddingGame, who: Player, seed: int, per_seat: int) -> None:
+        self.climb, self.who, self.policy, self.seed = climb, who, policy_of(who), seed
+        self.per_seat, self.trials = per_seat, min(TRIALS // 2, per_seat)
+        self.games_done = 0
+
+    def chosen(self, seat: int, progress: Progress) -> int:
+        """The depth that wins most, in games that do not count."""
+        won = {d: self.play(seat, d, "training", self.trials, progress).mean() for d in DEPTHS}
+        return max(won, key=lambda depth: won[depth])
+
+    def play(
+        self, seat: int, depth: int, purpose: str, count: int, progress: Progress
+    ) -> NDArray[np.float64]:
+        """What the responder gets in so many games. purpose: of the streams."""
+        responder, parts = Responder(self.climb, self.policy, seat, depth), []
+        rngs = streams(self.seed, purpose, 2 * count)[seat::2]
+        total = 2 * (self.per_seat + self.trials * len(DEPTHS))
+        for first in range(0, count, GAMES_IN_A_CHUNK):
+            parts.append(responder.play(rngs[first : first + GAMES_IN_A_CHUNK]))
+            self.games_done += len(parts[-1])
+            stage = f"against {self.who.name} as seat {seat}, depth {depth}"
+            progress(self.games_done / total, stage)
+        return np.concatenate(parts)
 
 
 def local_response(
@@ -239,7 +327,7 @@ def local_response(
     who: str | Player,
     games: int = 1000,
     seed: int | None = None,
-    progress: Callable[[float, str], object] = lambda done, stage: None,
+    progress: Progress = lambda done, stage: None,
 ) -> LowerBound:
     """At least how much a perfect opponent wins from a player, with a 95 % interval.
 
@@ -257,17 +345,21 @@ def local_response(
         raise GameError(f"a lower bound takes {LEAST_GAMES} games or more, not {games}")
     climb, seated = BiddingGame(game), player(who, game) if isinstance(who, str) else who
     climb.probe()
-    seed = fresh_seed() if seed is None else seed
-    policy, per_seat = policy_of(seated), -(-games // 2)
-    means, errors = [], []
-    for seat in range(2):
-        responder, parts = Responder(climb, policy, seat), []
-        rngs = streams(seed, "table", 2 * per_seat)[seat::2]
-        for first in range(0, per_seat, GAMES_IN_A_CHUNK):
-            parts.append(responder.play(rngs[first : first + GAMES_IN_A_CHUNK]))
-            done = seat * per_seat + first + len(parts[-1])
-            progress(done / (2 * per_seat), f"against {seated.name} as seat {seat}")
-        got = np.concatenate(parts)
-        means.append(float(got.mean()))
-        errors.append(float(got.std(ddof=1)) / math.sqrt(per_seat))
-    return LowerBound(seated.name, seed, 2 * per_seat, (means[0], means[1]), (errors[0], errors[1]))
+    seed, per_seat = fresh_seed() if seed is None else seed, -(-games // 2)
+    series = Series(climb, seated, seed, per_seat)
+    depths = series.chosen(0, progress), series.chosen(1, progress)
+    first, second = (
+        series.play(seat, depths[seat], "table", per_seat, progress) for seat in range(2)
+    )
+    return LowerBound(
+        seated.name,
+        seed,
+        2 * per_seat,
+        (float(first.mean()), float(second.mean())),
+        (standard_error(first), standard_error(second)),
+        depths,
+    )
+
+
+def standard_error(scores: NDArray[np.float64]) -> float:
+    return float(scores.std(ddof=1)) / math.sqrt(len(scores))

@@ -12,7 +12,9 @@ from ..chance import Streams, fresh_seed, streams
 from ..game import Game
 from ..options import whole_number
 from ..players import Player, Sight, answers, player
+from ..players.champions import has_rounds
 from ..players.networks import network_of
+from .rounds import RoundValue, round_values
 
 Floats = NDArray[np.float64]
 
@@ -57,6 +59,8 @@ class Study:
     attention: dict[str, float]
     """How much of its attention a network gives to what an action is about, the most first. What is
     missing from 1 it gives to the table as a whole. Empty where nobody can say."""
+    rounds: tuple[RoundValue, ...] = ()
+    """Of a match, if the game is played in rounds: what each is worth. Deeds are of the first."""
 
     def as_json(self) -> dict[str, object]:
         return asdict(self)
@@ -165,6 +169,7 @@ def study(
         turns=float(watched.turns.mean()),
         deeds=watched.deeds(wins_by_seat(game, batch.scores())),
         attention=attention.shares,
+        rounds=round_values(game, seated, games, seed) if has_rounds(game) else (),
     )
 
 

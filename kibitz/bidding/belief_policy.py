@@ -7,19 +7,26 @@ from numpy.typing import NDArray
 from torch import Tensor, float16, float32
 
 from ..game import Game, GameError
-from .belief_tracker import BeliefTracker
+from ..nets.kinds import Belief
+from ..search.sequences import Progress, Strategy, silent
+from .belief_tracker import BeliefTracker, History
 from .beliefs import BeliefNet
+from .every_history import policy_table
+from .exact.ladder import Ladder
 from .hands import Hands
 from .lookahead import Lookahead, Public
+from .solved_table import MOST_BIDS, SolvedTable
 
+LIKELIEST = 3  # hands that a belief names
 STEP_SIZE, MAGNET = 0.1, 0.01  # see `Lookahead.solve`
 
 
 class BeliefPolicy:
     """Plays tables of one size.
 
-    rounds: improve the network's policy at each decision by so many rounds of looking ahead, or by
-    as many as fit into `seconds`. With 0 rounds the network's policy is played unchanged.
+    rounds: look ahead by so many rounds, or by as many as fit into `seconds` per decision. Small
+    tables are solved to the end of the game; at others each decision is improved by itself. With 0
+    rounds the network's policy is played unchanged.
     """
 
     def __init__(
@@ -29,13 +36,18 @@ class BeliefPolicy:
         sizes = [len(odds) for odds in hands.odds]
         if not net.knows(sizes, hands.call):
             raise GameError(f"this network was not made for {sizes[0]} against {sizes[1]} hands")
-        look = Lookahead(hands, net.to(device, float32 if device == "cpu" else float16).eval())
+        self.look = look = Lookahead(
+            hands, net.to(device, float32 if device == "cpu" else float16).eval()
+        )
 
-        def solved(public: Public) -> Tensor:
+        def improved(public: Public) -> Tensor:
             return look.solve(public, rounds, STEP_SIZE, MAGNET, seconds).policy
 
-        together = (1 if rounds else 16) if device == "cpu" else (64 if rounds else 512)
-        self.tracker = BeliefTracker(look, solved if rounds else look.prior, together)
+        small = len(hands.bids) <= MOST_BIDS
+        self.solved = SolvedTable(game, rounds, seconds) if rounds and small else None
+        self.improves = improves = rounds > 0 and not small
+        together = (1 if improves else 16) if device == "cpu" else (64 if improves else 512)
+        self.tracker = BeliefTracker(look, improved if improves else look.prior, together)
         self.hand_size = game.view["priv"].shape[0]
         self.numbers = {
             (seat, priv.tobytes()): number
@@ -52,9 +64,37 @@ class BeliefPolicy:
         actions: NDArray[np.integer],
     ) -> NDArray[np.float64]:
         """How likely actions are [n, actions], with the hands in these views [n, view_size]."""
-        privs, pub = views[:, : self.hand_size], views[:, self.hand_size :]
-        bid = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
-        histories = [tuple(np.flatnonzero(row).tolist()) for row in bid]
-        held = zip(seats.tolist(), privs, strict=True)
+        histories = self._histories(views)
+        held = zip(seats.tolist(), views[:, : self.hand_size], strict=True)
         mine = np.array([self.numbers[seat, priv.tobytes()] for seat, priv in held])
-        return np.take_along_axis(self.tracker.odds(histories, mine), self.places[actions], 1)
+        odds = self.tracker.odds(histories, mine)
+        if self.solved is not None:
+            odds = self.solved.odds(histories, mine, odds)
+        return np.take_along_axis(odds, self.places[actions], 1)
+
+    def _histories(self, views: NDArray[np.float32]) -> list[History]:
+        pub = views[:, self.hand_size :]
+        bid = pub.reshape(len(pub), 2, -1).sum(1)[:, self.hands.bids]
+        return [tuple(np.flatnonzero(row).tolist()) for row in bid]
+
+    def beliefs(self, views: NDArray[np.float32]) -> tuple[Belief, ...]:
+        """About both hands, at one table; by the network's own policy. [1, view_size]"""
+        public = self.tracker.after(self._histories(views)[0])
+        return tuple(self._belief(seat, public.beliefs[seat][0]) for seat in range(2))
+
+    def _belief(self, seat: int, odds: Tensor) -> Belief:
+        deal = self.hands.bidding.deal
+        dice = (deal[:, 0] if seat == 0 else deal[0])["hand"][:, seat]  # [hands, sides]
+        likely = odds.float().cpu().numpy()
+        best = np.argsort(-likely, kind="stable")[:LIKELIEST]
+        texts = [
+            " ".join(str(f + 1) for f, n in enumerate(dice[k]) for _ in range(n)) for k in best
+        ]
+        named = zip(texts, likely[best].tolist(), strict=True)
+        return Belief(seat, tuple((likely @ dice).tolist()), tuple(named))
+
+    def table(self, ladder: Ladder, progress: Progress = silent) -> Strategy | None:
+        """What it does after every history, if that can be said at once."""
+        if self.solved is not None:
+            return self.solved.solve() if self.solved.seconds is None else None
+        return None if self.improves else policy_table(ladder, self.look, progress)

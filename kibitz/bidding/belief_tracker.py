@@ -47,6 +47,11 @@ class BeliefTracker:
                 out[tables[history]] = policy.cpu().numpy()[:, hands[tables[history]]].T
         return out
 
+    def after(self, history: History) -> Public:
+        """The beliefs after a history."""
+        self._learn([history])
+        return self._known[history]
+
     def _learn(self, histories: Sequence[History]) -> None:
         """Find the beliefs after these histories and all their beginnings, shorter ones first."""
         if len(self._known) > MOST:

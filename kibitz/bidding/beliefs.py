@@ -102,13 +102,18 @@ class BeliefNet(Net):
         off = ((own * mine).sum(-1, keepdim=True) + (other * theirs).sum(-1, keepdim=True)) / 2
         return own - off, other - off
 
-    def policy(self, x: Tensor, hands: int) -> Tensor:
-        """Logits of the actions; the call is the last of them. [n, width] -> [n, actions, hands]"""
-        advice = (x @ self.advice).reshape(-1, self.config.actions, self.config.rank)
+    def policy(self, x: Tensor, hands: int, actions: Tensor | None = None) -> Tensor:
+        """Logits of these actions, by default all; the call is the last. [n, actions, hands]"""
+        table = self.advice.reshape(-1, self.config.actions, self.config.rank)
+        if actions is not None:
+            table = table[:, actions]
+        advice = (x @ table.flatten(1)).reshape(-1, *table.shape[1:])
         logits: Tensor = advice @ self.holding[self.rows[hands]].T
         return logits
 
-    def forward(self, mine: Tensor, theirs: Tensor, bids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(
+        self, mine: Tensor, theirs: Tensor, bids: Tensor, actions: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """Logits [n, actions, hands], and values of the hands of both roles [n, hands]."""
         x = self.trunk(self.embed(0, mine) + self.embed(1, theirs), bids)
-        return self.policy(x, mine.shape[-1]), *self.hand_values(x, mine, theirs)
+        return self.policy(x, mine.shape[-1], actions), *self.hand_values(x, mine, theirs)

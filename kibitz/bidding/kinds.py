@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..game import Game
-from ..nets.kinds import Judgement, Kind, PolicyJudge, SightLike, is_action, sizes
+from ..nets.kinds import Belief, Judgement, Kind, PolicyJudge, SightLike, is_action, sizes
+from ..search.best_response import Form
+from ..search.sequences import Progress, Strategy
 from .belief_policy import BeliefPolicy
 from .beliefs import BeliefConfig, BeliefNet
 from .bilinear import (
@@ -25,6 +27,7 @@ from .bilinear import (
     ValueConfig,
     ValueNet,
 )
+from .exact.ladder import Ladder
 
 MOST_ROUNDS = 10_000  # further rounds improve nothing visible
 
@@ -91,6 +94,14 @@ class BeliefJudge:
             policy = BeliefPolicy(game, self.net, self.device, self.rounds, self.seconds)
             self._policies[game.fingerprint] = policy
         return self._policies[game.fingerprint]
+
+    def beliefs(self, sight: SightLike) -> tuple[Belief, ...]:
+        """About both hands, at the first table."""
+        return self._policy(sight.game).beliefs(sight.views[:1])
+
+    def table(self, form: Form, progress: Progress) -> Strategy | None:
+        """The policy after every history of a game of bids, if that can be said at once."""
+        return self._policy(form.game).table(form, progress) if isinstance(form, Ladder) else None
 
     def __call__(self, sight: SightLike) -> Judgement:
         odds = self._policy(sight.game).odds(sight.views, sight.seats, sight.legal[0])

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +22,9 @@ from torch import Tensor
 from .beliefs import BeliefNet
 from .hands import Hands
 
-NEGLIGIBLE = 1e-6  # an action with a lower probability changes no belief
+# Every hand is believed to take every action with this probability, by mistake. What a network says
+# about less likely actions is noise, and beliefs must not follow noise.
+TREMBLE = 1e-3
 
 
 @dataclass
@@ -33,6 +34,7 @@ class Public:
     mover: int
     standing: Tensor  # the last bid's rung, -1 where there is none. [n]
     beliefs: list[Tensor]  # by seat, how likely it holds each hand. [n, hands]
+    bid_set: Tensor  # the rungs of all bids, each a bit. [n]
 
     @property
     def roles(self) -> tuple[Tensor, Tensor]:
@@ -41,19 +43,23 @@ class Public:
 
     def part(self, rows: Tensor) -> Public:
         """The tables with these numbers."""
-        return Public(self.mover, self.standing[rows], [belief[rows] for belief in self.beliefs])
+        beliefs = [belief[rows] for belief in self.beliefs]
+        return Public(self.mover, self.standing[rows], beliefs, self.bid_set[rows])
 
     def after(self, rungs: Tensor, odds: Tensor) -> Public:
         """The tables after bids [n] that the mover's hands make with these odds [n, hands]."""
         beliefs = [*self.beliefs]
         beliefs[self.mover] = updated(beliefs[self.mover], odds)
-        return Public(1 - self.mover, rungs, beliefs)
+        return Public(1 - self.mover, rungs, beliefs, self.bid_set + (1 << rungs))
 
 
 def joined(parts: list[Public]) -> Public:
     """The tables of several parts as one."""
     beliefs = [torch.cat([part.beliefs[seat] for part in parts]) for seat in range(2)]
-    return Public(parts[0].mover, torch.cat([part.standing for part in parts]), beliefs)
+    standing, bid_set = (
+        torch.cat([getattr(part, name) for part in parts]) for name in ("standing", "bid_set")
+    )
+    return Public(parts[0].mover, standing, beliefs, bid_set)
 
 
 @dataclass
@@ -72,11 +78,13 @@ class Lookahead:
         self.dtype = next(net.parameters()).dtype
         self.gains = hands.gains, hands.gains.transpose(1, 2)
         self.numbers = torch.tensor(hands.bids, device=hands.device)
+        self.actions = torch.tensor([*hands.bids, net.config.actions - 1], device=hands.device)
 
     def opening(self, size: int = 1) -> Public:
         """Tables before the first bid."""
         standing = torch.full((size,), -1, device=self.hands.device)
-        return Public(0, standing, [odds.expand(size, -1) for odds in self.hands.odds])
+        beliefs = [odds.expand(size, -1) for odds in self.hands.odds]
+        return Public(0, standing, beliefs, torch.zeros_like(standing))
 
     def legal(self, public: Public) -> Tensor:
         """Which actions are legal. bool [n, actions]"""
@@ -86,14 +94,13 @@ class Lookahead:
         return legal
 
     @torch.inference_mode()
-    def prior(self, public: Public) -> Tensor:
-        """The network's own policy. [n, actions, hands]"""
+    def prior(self, public: Public, low: int = 0) -> Tensor:
+        """The network's own policy, if all legal bids are `low` or higher. [n, actions, hands]"""
         mine, theirs = map(self._cast, public.roles)
         x = self.net.trunk(self.net.embed(0, mine) + self.net.embed(1, theirs), self.bids(public))
-        logits = self.net.policy(x, mine.shape[1])
-        logits = torch.cat((logits[:, self.numbers], logits[:, -1:]), 1).float()
-        legal = self.legal(public)[:, :, None]
-        return logits.masked_fill(~legal, -torch.inf).softmax(1)
+        logits = self.net.policy(x, mine.shape[1], self.actions[low:]).float()
+        legal = self.legal(public)[:, low:, None]
+        return self._padded(logits.masked_fill(~legal, -torch.inf).softmax(1))
 
     @torch.inference_mode()
     def solve(
@@ -103,9 +110,11 @@ class Lookahead:
         step_size: float,
         magnet: float,
         seconds: float | None = None,
+        start: Tensor | None = None,
     ) -> Solved:
         """Improve the network's own policy for so many rounds, or until the time is up.
 
+        start: a policy to improve instead. [n, actions, hands]
         step_size: how far a round goes, in logits per point of value.
         magnet: how strongly policies are drawn to the uniform one. Without a magnet they cycle; a
         weak one makes them converge, and networks learn them better.
@@ -114,21 +123,22 @@ class Lookahead:
         low = int(public.standing.min()) + 1  # no lower bid is legal
         mine, theirs = public.roles
         table = self.gains[public.mover][public.standing.clamp(min=0)]  # [n, mine, theirs]
-        policy = self.prior(public)[:, low:]
+        policy = (self.prior(public) if start is None else start)[:, low:]
         logits = policy.log()
         embedded = self.net.embed(0, self._cast(theirs))[:, None]  # they are the next to move
         values = torch.zeros_like(policy)
         values[:, -1] = -(table @ theirs[:, :, None]).squeeze(2)
-        unread = NEGLIGIBLE * mine[:, None]  # so that a bid that no hand makes changes no belief
+        unread = TREMBLE * mine[:, None]  # a bid that no hand makes changes no belief
         for left in range(rounds, -1, -1):
             joint = torch.addcmul(unread, mine[:, None], policy[:, :-1])
-            odds = joint.sum(2, keepdim=True)
-            following = self._following(embedded, low, theirs[:, None], joint.div_(odds))
+            joint /= joint.sum(2, keepdim=True)
+            following = self._following(embedded, low, theirs[:, None], joint)
             values[:, :-1] = following[1]
             if left == 0 or time.monotonic() > until:
                 break
             logits = (logits + step_size * values) / (1 + step_size * magnet)
             policy = logits.softmax(1)
+        odds = policy[:, :-1] @ mine[:, :, None]
         to_theirs = (odds.transpose(1, 2) @ following[0].float()).squeeze(1)
         to_theirs += ((mine * policy[:, -1])[:, None] @ table).squeeze(1)
         return Solved(self._padded(policy), ((policy * values).sum(1), to_theirs))
@@ -151,19 +161,11 @@ class Lookahead:
         numbers = self.numbers[public.standing.clamp(min=0)]
         return torch.where(public.standing < 0, -1, numbers)
 
-    def spread(self, *tables: Tensor) -> Iterator[Tensor]:
-        """Tables [n, actions, ...] with the network's actions: bids by number, the call last."""
-        for table in tables:
-            wide = table.new_zeros(len(table), self.net.config.actions, *table.shape[2:])
-            wide[:, self.numbers], wide[:, -1] = table[:, :-1], table[:, -1]
-            yield wide
-
     def _cast(self, belief: Tensor) -> Tensor:
         return belief.to(self.dtype)
 
 
 def updated(belief: Tensor, odds: Tensor) -> Tensor:
     """How likely hands are after an action that they take with these odds. [n, hands]"""
-    joint = belief * odds
-    sums = joint.sum(1, keepdim=True)
-    return torch.where(sums > NEGLIGIBLE, joint / sums.clamp(min=NEGLIGIBLE), belief)
+    joint = belief * (odds + TREMBLE)
+    return joint / joint.sum(1, keepdim=True)

@@ -96,6 +96,7 @@ def analyse(asked: Analysis) -> None:
     """Show what a player thinks of a position: its moves, their values, and the play it expects."""
     from ..arena.analysis import analyse as thought_about
     from ..players import Inquiry
+    from ..players.thought import belief_texts
 
     if asked.seconds is not None and not 0 < asked.seconds < 1e6:
         raise typer.BadParameter(f"--seconds {asked.seconds}: give a number above 0")
@@ -114,6 +115,8 @@ def analyse(asked: Analysis) -> None:
         print_json({"game": game.name, **thought.as_json()})
     else:
         out.print(grid(thought, asked.lines))
+        for sentence in belief_texts(thought):
+            out.print(escape(sentence), highlight=False)
 
 
 def value_text(candidate: Candidate) -> str:
@@ -229,6 +232,8 @@ def study(
         shares = [f"{text} {share:.1%}" for text, share in found.attention.items()]
         looks = f"attends to: {', '.join(shares)}; the rest to the table as a whole"
         out.print(looks, highlight=False, markup=False)
+    if found.rounds:
+        out.print(_rounds(found))
 
 
 def _deeds(found: Study) -> Grid:
@@ -242,4 +247,19 @@ def _deeds(found: Study) -> Grid:
         table.add_row(escape(deed.text), *figures, *wins)
     if len(found.deeds) > DEEDS_SHOWN:
         table.caption = f"and {len(found.deeds) - DEEDS_SHOWN} more"
+    return table
+
+
+def _rounds(found: Study) -> Grid:
+    from ..training import option_text
+
+    table = Grid(title="Matches, as they stand before a round", title_justify="left")
+    for heading in found.rounds[0].changed:
+        table.add_column(heading)
+    for heading in ("seat 0 wins the round", "the match", "±"):
+        table.add_column(heading, justify="right")
+    for value in found.rounds:
+        options = map(option_text, value.changed.values())
+        figures = value.wins_round, value.wins_match, value.error
+        table.add_row(*options, *(f"{figure:.1%}" for figure in figures))
     return table

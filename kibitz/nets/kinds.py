@@ -11,7 +11,7 @@ import importlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,25 @@ class Judgement(NamedTuple):
     """The score that the seat to move expects after each action. [n, max_legal]"""
     value: Floats | None = None
     """The score that it expects. [n]"""
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What everybody can conclude about the hand of a seat from how it has played."""
+
+    seat: int
+    counts: tuple[float, ...]
+    """How many pieces of each sort it holds on average, such as dice that show 1, 2, ..."""
+    likeliest: tuple[tuple[str, float], ...]
+    """The likeliest hands, each with its probability."""
+
+
+@runtime_checkable
+class Believer(Protocol):
+    """A judge that can say what to believe about hidden hands."""
+
+    def beliefs(self, sight: SightLike) -> tuple[Belief, ...]:
+        """About every seat, at the first table."""
 
 
 class Judge(Protocol):

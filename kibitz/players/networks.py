@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from torch import nn
 
     from ..nets.kinds import Judge, Judgement, Kind
+    from ..search.best_response import Form
+    from ..search.sequences import Progress, Strategy
 
 MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
@@ -116,7 +118,14 @@ class NetPlayer:
         """How likely it takes each legal action. [n, max_legal]"""
         return self.drawing.odds(self.judge(sight))
 
+    def table(self, form: Form, progress: Progress) -> Strategy | None:
+        """Its policy everywhere in a game, where it draws from a policy that can be had at once."""
+        whole = getattr(self._judge, "table", None)
+        return whole(form, progress) if whole and self.drawing.mode == "sample" else None
+
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
+        from ..nets.kinds import Believer
+
         began, judgement = time.monotonic(), self.judge(sight)
         odds, values = self.drawing.odds(judgement)[0], judgement.values
         best = np.lexsort((-judgement.preferences[0], -odds))  # by odds; equals by preference
@@ -137,6 +146,7 @@ class NetPlayer:
             candidates=candidates,
             value=None if judgement.value is None else float(judgement.value[0]),
             seconds=time.monotonic() - began,
+            beliefs=self._judge.beliefs(sight) if isinstance(self._judge, Believer) else (),
         )
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from .sight import Player, PlayerError, Sight
+
+if TYPE_CHECKING:
+    from ..nets.kinds import Belief
 
 
 @dataclass(frozen=True)
@@ -44,6 +47,8 @@ class Thought:
     table_use: float | None = None
     """The share of the transposition table that is filled."""
     seconds: float = 0.0
+    beliefs: tuple[Belief, ...] = ()
+    """What each seat should believe about the hand of the other, if the player keeps beliefs."""
 
     @property
     def best(self) -> Candidate:
@@ -85,3 +90,14 @@ def explain(who: Player, sight: Sight, inquiry: Inquiry | None = None) -> Though
     if len(sight) != 1:
         raise PlayerError(f"a thought is about one table, not {len(sight)}")
     return who.explain(sight, inquiry or Inquiry())
+
+
+def belief_texts(thought: Thought) -> list[str]:
+    """What to believe about each hand, in a sentence."""
+    return [
+        f"seat {belief.seat} holds on average "
+        + ", ".join(f"{count:.1f} of {sort + 1}" for sort, count in enumerate(belief.counts))
+        + "; likeliest "
+        + ", ".join(f"{hand} ({chance:.1%})" for hand, chance in belief.likeliest)
+        for belief in thought.beliefs
+    ]

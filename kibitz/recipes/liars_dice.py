@@ -1,9 +1,10 @@
 """Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
-for all pairs of one to five dice. `published` is the algorithm of the published networks, `wide`
-the same with more games per step, for minutes on a GPU. `response` learns to beat given players,
-and `demo` learns a little in a minute on two cores.
+for all pairs of one to five dice; `refine` teaches that network exact solutions of small tables, in
+half an hour on a CPU, and leaves the others as they are. `published` is the algorithm of the
+published networks, `wide` the same with more games per step, for minutes on a GPU. `response`
+learns to beat given players, and `demo` learns a little in a minute on two cores.
 """
 
 from __future__ import annotations
@@ -53,6 +54,24 @@ LARGE = BeliefPlay(
     baselines=BASELINES,
 )
 
+REFINE = replace(
+    LARGE,
+    others_per_round=4,
+    tables=(24, 128),
+    game_share=0.3,
+    exact_bids=18,
+    exact_iterations=200,
+    exact_share=0.45,
+    keep=True,
+    policy_weight=1.0,
+    learning_rate=5e-4,
+    rounds=1,
+    steps=100,
+    batch=192,
+    iterations=60,
+    gate_every=20,
+)
+
 PUBLISHED = RegretPlay(
     game="liars_dice",
     options={"dice": (5, 5), "opening_call": True},
@@ -100,6 +119,7 @@ DEMO = replace(
 RECIPES = {
     "default": DEFAULT,
     "large": LARGE,
+    "refine": REFINE,
     "published": PUBLISHED,
     "wide": WIDE,
     "response": RESPONSE,

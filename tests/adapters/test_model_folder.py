@@ -99,7 +99,7 @@ def test_the_six_lines_of_the_card_load_the_network_and_make_a_move(folder, monk
     assert int(shown) in load("escampe").legal(load("escampe").fresh())
 
 
-@pytest.mark.parametrize("name", ["beasty_bar", "liars_dice", "liars_dice_5_5"])
+@pytest.mark.parametrize("name", ["beasty_bar", "liars_dice", "liars_dice_exploiter"])
 def test_a_champion_takes_its_matches_with_it(name, tmp_path, monkeypatch, capsys):
     pytest.importorskip("onnx")
     remarks = write_folder(CHAMPIONS / f"{name}.safetensors", tmp_path)

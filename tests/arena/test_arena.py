@@ -306,7 +306,7 @@ def test_an_answer_that_is_not_a_whole_number_is_refused(answer):
         ("mcts:seconds=-1", "seconds=-1: seconds is a number"),
         ("mcts:seconds=0", "seconds=0: seconds is a number, finite and above 0"),
         ("champion:temperature=inf", "temperature=inf: temperature is a number, finite"),
-        ("think:seconds=inf", "seconds=inf: seconds is a number, finite"),
+        ("champion:seconds=inf", "seconds=inf: seconds is a number, finite"),
         ("net:", "net: say which file"),
     ],
 )

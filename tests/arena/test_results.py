@@ -300,11 +300,12 @@ def test_a_compiled_player_whose_file_has_changed_is_another_player(tmp_path):
         ("mcts:sims=10", "mcts:sims=10,explore=1"),
         ("mcts:sims=10", "mcts:sims=10,evaluator=uniform"),
         ("mcts:sims=10", "mcts:sims=10,seconds=9"),
-        ("champion", "champion:mode=sample"),
+        ("champion", "champion:mode=argmax"),
         ("champion:mode=softmax", "champion:mode=softmax,temperature=2"),
         ("champion:mode=purify", "champion:mode=purify,threshold=0.2"),
-        ("think:rounds=1", "think:rounds=2"),
-        ("think:rounds=1", "think:seconds=1,rounds=1"),
+        ("champion:rounds=1", "champion:rounds=2"),
+        ("champion:rounds=1", "champion:seconds=1,rounds=1"),
+        ("champion", "exploiter"),
     ],
 )
 def test_players_who_play_differently_have_different_identities(one, other):

@@ -7,13 +7,17 @@ import pytest
 import torch
 from commands import run
 
+from kibitz.arena.match import play_series
+from kibitz.arena.rounds import round_values
 from kibitz.arena.study import study
 from kibitz.arena.table import Table
 from kibitz.batch import Batch
+from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
 from kibitz.nets.card_set import CardSetConfig, CardSetNet
+from kibitz.players import player
 
 DOMINION = load("dominion", kingdom="first_game", max_turns=10)
 
@@ -90,3 +94,25 @@ def test_the_command_shows_and_writes_it():
     assert json.loads(run(*words, "--json"))["deeds"][0]["text"] in ("bet", "pass")
     with pytest.raises(GameError, match="the games of a study"):
         study(load("kuhn"), "random", games=0)
+
+
+def test_the_value_of_a_match_by_its_rounds_is_what_matches_bring():
+    game = load("liars_dice", dice=(2, 2), die_loss="loser")
+    found = {value.changed["dice"]: value for value in study(game, "honest", games=4000).rounds}
+    assert set(found) == {(2, 2), (1, 2), (1, 1)}, "who has lost a die opens"
+    last = found[1, 1]
+    assert last.wins_match == last.wins_round
+    assert found[1, 2].wins_match == pytest.approx(found[1, 2].wins_round * (1 - last.wins_match))
+    who, n = np.tile([0, 1], (4000, 1)), 4000
+    own = streams(3, "player", 2 * n).reshape(n, 2)
+    honest = [player("honest", game)] * 2
+    scores = play_series(game, honest, who, streams(3, "table", n), own)
+    first = found[2, 2]
+    assert 0 < first.error < 0.02
+    assert (scores[:, 0] > 0).mean() == pytest.approx(first.wins_match, abs=0.03)
+
+
+def test_a_game_of_one_round_has_no_match_to_value():
+    assert study(load("kuhn"), "random", games=4, seed=1).rounds == ()
+    with pytest.raises(GameError, match="kuhn has no matches of rounds"):
+        round_values(load("kuhn"), player("random", load("kuhn")), 4, 1)

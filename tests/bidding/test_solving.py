@@ -2,23 +2,30 @@
 
 import copy
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 
-from kibitz.arena.exploitability import exploit
+from kibitz.arena.analysis import analyse
+from kibitz.arena.exploitability import exploit, table_of_policy
 from kibitz.arena.match import match
 from kibitz.bidding.belief_tracker import BeliefTracker
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
 from kibitz.bidding.lookahead import Lookahead, Public, updated
+from kibitz.bidding.solved_table import SolvedTable
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
-from kibitz.players import player
+from kibitz.players import player, seat_network
 from kibitz.recipes import recipe
+from kibitz.search.regret import solve
+from kibitz.search.sequences import silent
 from kibitz.train.bidding.belief_play import BeliefPlay
+from kibitz.train.bidding.teachers import Teacher
 from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -42,7 +49,7 @@ def random_public(look, standing, seed=0):
         torch.rand(len(standing), len(odds), generator=random).softmax(1)
         for odds in look.hands.odds
     ]
-    return Public(0, torch.tensor(standing), beliefs)
+    return Public(0, torch.tensor(standing), beliefs, torch.zeros(len(standing), dtype=torch.long))
 
 
 # Hands ------------------------------------------------------------------------------------------
@@ -112,7 +119,7 @@ def test_the_values_of_a_solution_sum_to_zero(net):
     solved = look.solve(public, 4, 0.5, 0.05)
     mine, theirs = public.roles
     total = (mine * solved.values[0]).sum(1) + (theirs * solved.values[1]).sum(1)
-    assert total.abs().max() < 1e-4
+    assert total.abs().max() < 1e-3  # beliefs tremble, the policy does not
     assert torch.allclose(solved.policy.sum(1), torch.ones(4, 21), atol=1e-5)
     assert (solved.policy * ~look.legal(public)[:, :, None]).abs().max() == 0
 
@@ -213,7 +220,116 @@ def test_a_belief_network_refuses_what_it_cannot_do_in_a_sentence(saved, text, o
         player(text.format(saved), load("liars_dice", **options))
 
 
+def test_every_history_at_once_is_what_a_player_answers_one_by_one(saved):
+    game = load("liars_dice", dice=(2, 1), sides=3)
+    ladder = Ladder(game)
+    small = BeliefNet(BeliefConfig(sets=(3, 6), actions=10, width=16, depth=1, rank=4), seed=3)
+    who = seat_network(game, small, mode="sample")
+    at_once = who.table(ladder, silent)
+    assert np.allclose(at_once, table_of_policy(ladder, who.odds), atol=1e-5)
+    assert seat_network(game, small).table(ladder, silent) is None, "it draws otherwise"
+
+
+def test_a_bid_that_hardly_any_hand_makes_says_little():
+    belief = torch.tensor([[0.5, 0.5]])
+    assert torch.allclose(updated(belief, torch.tensor([[1e-7, 1e-5]])), belief, atol=0.01)
+    assert updated(belief, torch.tensor([[0.1, 0.9]]))[0, 1] > 0.89
+
+
+def test_looking_ahead_makes_the_champion_harder_to_exploit():
+    game = load("liars_dice", dice=(1, 1))
+    lost = [
+        exploit(game, text).response.exploitability
+        for text in ("champion", "champion:rounds=16", "champion:rounds=64")
+    ]
+    assert lost == sorted(lost, reverse=True)
+    assert lost[0] <= 0.03 and lost[2] <= 0.015
+
+
+def test_at_a_small_table_every_decision_is_part_of_one_strategy_for_the_game(saved):
+    game = load("liars_dice", dice=(1, 1))
+    ladder, who = Ladder(game), player(f"net:{saved},mode=sample,rounds=16", game)
+    table = who.table(ladder, silent)
+    asked = table_of_policy(ladder, who.odds)  # decision by decision
+    for seat in range(2):
+        wanted = ladder.value(table, seat, best=True)
+        assert ladder.value(asked, seat, best=True) == pytest.approx(wanted, abs=1e-4)
+
+
+def test_a_solution_that_has_just_begun_is_not_played(net):
+    table = SolvedTable(load("liars_dice", dice=(1, 1)), rounds=15, seconds=None)
+    otherwise = np.full((1, 13), 1 / 12)
+    assert table.odds([()], np.array([0]), otherwise) is otherwise
+
+
+def test_the_beliefs_of_a_player_are_shown(saved):
+    game = load("liars_dice", dice=(2, 1))
+    position = game.text(game.read("2,3 / 5 : 2x3"))
+    first, second = analyse(game, position, who=f"net:{saved}").beliefs
+    assert (first.seat, second.seat) == (0, 1)
+    assert sum(first.counts) == pytest.approx(2) and sum(second.counts) == pytest.approx(1)
+    assert second.counts == pytest.approx([1 / 6] * 6), "it has not bid yet"
+    assert len({round(count, 4) for count in first.counts}) > 1
+    assert len(first.likeliest[0][0].split()) == 2
+
+
 # Training ---------------------------------------------------------------------------------------
+
+
+def test_a_teacher_plays_the_solution_after_the_same_bids():
+    game = load("liars_dice", dice=(1, 1))
+    hands = Hands(game, "cpu")
+    teacher, solved = Teacher(hands, 40), solve(Ladder(game), 40)
+    look = Lookahead(hands, BeliefNet(CONFIG, seed=3))
+    opening = look.opening()
+    policy = teacher.policy(opening)[0]
+    bids = solved.average[BID, [1 << 11 - rung for rung in range(12)]]
+    assert np.allclose(policy[:-1], bids / bids.sum(0), atol=1e-5) and (policy[-1] == 0).all()
+    bid = opening.after(torch.tensor([2]), policy[None, 2])
+    assert (bid.mover, bid.bid_set.tolist()) == (1, [1 << 2])
+    answer = teacher.policy(bid)[0]
+    assert (answer[:3] == 0).all(), "only higher bids and the call are legal"
+    calls = solved.average[CALL, 1 << 9]
+    raises = solved.average[BID, [(1 << 9) + (1 << 11 - rung) for rung in range(3, 12)]]
+    assert np.allclose(answer[-1], calls / (calls + raises.sum(0)), atol=1e-5)
+
+
+def test_only_tables_that_fit_are_solved():
+    def solves(dice, bids):
+        hands = Hands(load("liars_dice", dice=dice), "cpu")
+        return replace(recipe("liars_dice", "refine"), exact_bids=bids).solves(hands)
+
+    assert solves((2, 1), 18) and not solves((2, 1), 17)
+    assert solves((2, 2), 24) and not solves((1, 3), 24)
+
+
+def test_a_network_learns_solved_tables_beside_others(tmp_path):
+    taught = replace(
+        SMALL,
+        options={"dice": (2, 1), "sides": 3},
+        others=({"dice": (1, 1)},),
+        others_per_round=0,
+        exact_bids=6,
+        exact_iterations=100,
+        exact_share=0.8,
+        game_share=0.2,
+        tables=(16, 256),
+        policy_weight=1.0,
+        keep=True,
+        iterations=4,
+    )
+    run = Run(taught, tmp_path, seed=1)
+    look = Lookahead(run.method.all_hands[0], copy.deepcopy(run.method.average))
+    before = look.prior(look.opening())
+    for iteration in range(1, 5):
+        run.method.iterate(iteration, lambda *told: None)
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    who = seat_network(game, run.method.average, mode="sample")
+    assert exploit(game, who).response.exploitability < 0.08
+    look = Lookahead(run.method.all_hands[0], run.method.average)
+    assert (look.prior(look.opening()) - before).abs().max() < 0.1, "the other one stays the same"
+    assert "kept.holding" in run.method.arrays(), "a resumed run must know it"
+
 
 SMALL = BeliefPlay(
     game="liars_dice",
@@ -246,14 +362,14 @@ def test_a_belief_network_learns(tmp_path):
 @pytest.mark.parametrize("dice", [(5, 5), (1, 4), (3, 2)])
 def test_the_champion_sits_down_at_every_round_of_a_match(dice):
     game = load("liars_dice", dice=dice)
-    assert match(game, "champion", "honest", games=200, seed=0).win_rate > 0.45
-    assert match(game, "think:rounds=2", "random", games=4, seed=0).games == 4
+    assert match(game, "champion", "honest", games=200, seed=0).win_rate > 0.4
+    assert match(game, "champion:rounds=2", "random", games=4, seed=0).games == 4
 
 
-@pytest.mark.parametrize("dice", [(3, 2), (5, 5)])  # the first round of the second has its own
-def test_the_champion_plays_a_match_from_the_first_die_lost_to_the_last(dice):
-    game = load("liars_dice", dice=dice, die_loss="loser")
-    assert match(game, "champion", "random", games=20, seed=0).win_rate > 0.8
+@pytest.mark.parametrize("who", ["champion", "exploiter"])
+def test_a_match_is_played_from_the_first_die_lost_to_the_last(who):
+    game = load("liars_dice", die_loss="loser")
+    assert match(game, who, "random", games=20, seed=0).win_rate > 0.8
 
 
 def test_the_large_recipe_has_a_table_for_every_round_of_a_match():

@@ -31,8 +31,9 @@ def add_card(folder, name, **facts):
 def test_a_game_lists_the_players_that_can_sit_down_at_it():
     assert names(load("kuhn")) == ["random", "mcts", "net"]
     assert "champion" in names(load("beasty_bar"))
-    assert "think" not in names(load("beasty_bar"))
-    assert {"champion", "think"} <= set(names(load("liars_dice")))
+    assert "exploiter" not in names(load("beasty_bar"))
+    assert {"champion", "exploiter"} <= set(names(load("liars_dice")))
+    assert "think" not in names(load("liars_dice"))
 
 
 @pytest.mark.parametrize(
@@ -44,9 +45,9 @@ def test_a_game_lists_the_players_that_can_sit_down_at_it():
         ("mcts:sims=200,evaluator=uniform,seconds=1", "mcts:sims=200,evaluator=uniform,seconds=1"),
         ("mcts:explore=2", "mcts:sims=200"),
         ("champion", "champion"),
-        ("Champion:mode=argmax", "champion"),
-        ("champion:mode=sample", "champion:mode=sample"),
-        ("think:rounds=8", "think:rounds=8"),
+        ("Champion:mode=sample", "champion"),
+        ("champion:mode=argmax", "champion:mode=argmax"),
+        ("champion:rounds=8", "champion:rounds=8"),
     ],
 )
 def test_a_player_is_called_by_what_makes_it_another_player(text, name):
@@ -67,12 +68,12 @@ def test_two_networks_that_fit_a_table_equally_well_are_an_error(cards):
 
 
 def test_networks_of_one_game_live_side_by_side_under_names(cards):
-    add_card(cards, "other", players={"exploiter": "net:{file},mode=sample"})
+    add_card(cards, "other", players={"novice": "net:{file},mode=sample"})
     game = load("liars_dice", dice=(1, 2))
     assert card_of(game, "champion").file.stem == "liars_dice"
-    card = card_of(game, "exploiter")
+    card = card_of(game, "novice")
     assert card.file.stem == "other"
-    assert card.players == {"exploiter": "net:{file},mode=sample"}
+    assert card.players == {"novice": "net:{file},mode=sample"}
 
 
 def test_a_game_without_a_champion_says_which_games_have_one():
@@ -85,12 +86,12 @@ def test_a_game_without_a_champion_says_which_games_have_one():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("champion:rounds=1", "net has no option 'rounds'; it has: path, mode"),
+        ("exploiter:rounds=1", "net has no option 'rounds'; it has: path, mode"),
         ("champion:depth=1", "net has no option 'depth'"),
         ("champion:leaves=4", "leaves=4: that is for a search"),
         ("champion:explore=2", "explore=2.0: that is for a search"),
         ("champion:leaves=0", "leaves is a whole number from 1"),
-        ("think:sims=4", "cannot guide a tree search"),
+        ("champion:sims=4", "cannot guide a tree search"),
     ],
 )
 def test_options_that_a_network_does_not_have_are_refused(text, message):

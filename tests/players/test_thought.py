@@ -68,7 +68,7 @@ def test_the_first_candidate_is_the_move_that_would_be_played(text):
         assert {candidate.action for candidate in thought.candidates} == set(table.actions)
 
 
-@pytest.mark.parametrize("text", ["champion", "champion:mode=sample", "think:rounds=1"])
+@pytest.mark.parametrize("text", ["champion", "champion:mode=argmax", "champion:rounds=1"])
 def test_a_network_says_how_likely_its_moves_are(text):
     thought = analyse(DICE, who=text, seed=3)
     assert sum(candidate.prior for candidate in thought.candidates) == pytest.approx(1, abs=1e-3)
@@ -76,7 +76,7 @@ def test_a_network_says_how_likely_its_moves_are(text):
 
 
 def test_a_network_of_values_says_what_its_moves_are_worth():
-    thought = analyse(load("liars_dice"), who="champion", seed=3)  # five dice each
+    thought = analyse(load("liars_dice"), who="exploiter", seed=3)  # five dice each
     values = [candidate.value for candidate in thought.candidates]
     assert values[0] == max(values) == thought.value
 

@@ -354,8 +354,8 @@ def a_player(rng: random.Random) -> str:
             "net:path=net.onnx,mode=purify,threshold=0.2",
             "champion:mode=sample",
             "champion:sims=2",
-            "think:rounds=1",
-            "think:seconds=0.001,mode=argmax",
+            "champion:rounds=1",
+            "champion:seconds=0.001,mode=argmax",
             f"net:{rng.choice(FILES)}",
         )
     )
@@ -408,8 +408,8 @@ FIRST = (  # so that all is compiled that the commands use
     *(f"match {name} random random --games 2 --json" for name in GAMES),
     *(f"analyse {name} --player mcts:sims=2" for name in (*GAMES, "coin.py")),
     "analyse escampe --player alphabeta:depth=1",
-    "match liars_dice mcts:sims=2,evaluator=uniform think:rounds=1 --games 2",
-    "match liars_dice champion:mode=sample champion --games 2",
+    "match liars_dice mcts:sims=2,evaluator=uniform champion:rounds=1 --games 2",
+    "match liars_dice champion exploiter --games 2",
     "match liars_dice net:net.onnx mcts:sims=2 --games 2 -o dice=1,1",
     "exploit kuhn random --solve 2",
     "exploit liars_dice honest -o dice=1,1 --solve 2",

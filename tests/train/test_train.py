@@ -525,24 +525,24 @@ def test_a_champion_beats_random_play(path):
 
 
 def test_there_are_champions():
-    champions = ["beasty_bar", "escampe", "escampe_banddper", "liars_dice", "liars_dice_5_5"]
+    champions = ["beasty_bar", "escampe", "escampe_banddper", "liars_dice", "liars_dice_exploiter"]
     assert [path.stem for path in CHAMPIONS] == champions
     assert sum(path.stat().st_size for path in CHAMPIONS) < 40_000_000
 
 
-def test_the_champion_of_a_table_is_the_one_made_for_it():
-    def champion_of(**options):
-        return players.champions.card_of(load("liars_dice", **options), "champion").file.stem
-
-    assert (
-        champion_of(dice=(5, 5)) == champion_of(dice=(5, 5), die_loss="loser") == "liars_dice_5_5"
-    )
-    assert (
-        champion_of(dice=(4, 5))
-        == champion_of(variant="high")
-        == champion_of(opening_call=True)
-        == "liars_dice"
-    )
+@pytest.mark.parametrize(
+    ("who", "options", "file"),
+    [
+        ("champion", {}, "liars_dice"),
+        ("champion", {"dice": (4, 5)}, "liars_dice"),
+        ("exploiter", {}, "liars_dice_exploiter"),
+        ("exploiter", {"die_loss": "loser"}, "liars_dice_exploiter"),
+        ("exploiter", {"dice": (4, 5)}, "liars_dice"),
+        ("exploiter", {"variant": "high"}, "liars_dice"),
+    ],
+)
+def test_the_network_at_a_table_is_the_one_made_for_it(who, options, file):
+    assert players.champions.card_of(load("liars_dice", **options), who).file.stem == file
 
 
 def test_a_game_without_a_champion_says_which_have_one():

@@ -226,8 +226,13 @@ class Ladder(BiddingGame):
             launch(finish_heads, (end - first) * wide, first, *arguments)
 
 
+def fits(bids: int, hands: int) -> bool:
+    """Whether there is room for a table of so many bids and hands."""
+    return 8 * hands << bids <= MOST_BYTES
+
+
 def check_size(game: Game, bids: int, hands: int = 1) -> None:
-    if 8 * hands << bids > MOST_BYTES:
+    if not fits(bids, hands):
         raise TooLarge(
             f"{game.name} under these options has 2^{bids} histories of bids, and a table of them "
             f"does not fit into {MOST_BYTES >> 30} GiB; choose options that make it smaller, or "

@@ -4,6 +4,9 @@ For games of rising bids between two hidden hands. No hands are dealt: tables in
 likely every hand is. Each decision is solved with the network's values after it, and the network
 learns the solution: the policy, and the values of all hands. So with every iteration exact values
 spread one step further back from the ends of games. Tables of several sizes train one network.
+
+Small tables are solved exactly, and the network learns what the solution does after the same bids.
+Beliefs follow the network there, not the solution: those are the beliefs it will have at play.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import ClassVar
 
@@ -19,17 +22,20 @@ import torch
 from torch import Tensor
 
 from ...bidding.beliefs import BeliefConfig, BeliefNet
+from ...bidding.exact.ladder import fits
 from ...bidding.hands import Hands
-from ...bidding.lookahead import NEGLIGIBLE, Lookahead, Public, joined
+from ...bidding.lookahead import Lookahead, Public, joined
 from ...game import Game
 from ...games import load
 from ..folder import About, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
-from ..weights import AveragingMethod
+from ..weights import AveragingMethod, Holders
 from .rows import changed, concatenated
+from .teachers import Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
+NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
 ENDED = 0.05  # self-play stops when a smaller share of its tables continues
 
 
@@ -42,7 +48,8 @@ class BeliefPlay(Training):
 
     net: str = "beliefs"
     others: tuple[About, ...] = ()
-    """Options of further tables that the network learns, besides those of the game."""
+    """Options of further tables that the network learns, besides those of the game. One that is
+    named twice is drawn twice as often."""
     others_per_round: int = 6
     """Number of these tables that each round plays, drawn at random."""
     rounds: int = 4
@@ -51,6 +58,15 @@ class BeliefPlay(Training):
     """Tables of self-play per round: of the game itself, and of each of the others."""
     game_share: float = 0.3
     """Share of the steps that learn the game itself, if there are other tables."""
+    exact_bids: int = 0
+    """Other tables with at most so many bids are solved, and every round plays them."""
+    exact_iterations: int = 400
+    """Iterations of CFR+ that solve them."""
+    exact_share: float = 0.35
+    """Share of the steps that learn solved tables, if there are any."""
+    keep: bool = False
+    """Whether the network learns what it was at the start at tables that are not solved, so that it
+    stays the same there; otherwise their decisions are solved one step ahead."""
     solve_rounds: int = 16
     """Rounds per solved decision, see `Lookahead.solve`."""
     step_size: tuple[float, float] = (0.5, 0.1)
@@ -79,6 +95,11 @@ class BeliefPlay(Training):
         others = (load(game.name, **{**self.options, **options}) for options in self.others)
         return [Hands(table, device) for table in (game, *others)]
 
+    def solves(self, hands: Hands) -> bool:
+        """Whether a table is small enough to learn from its solution."""
+        bids = len(hands.bids)
+        return bids <= self.exact_bids and fits(bids, max(map(len, hands.odds)))
+
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
 
@@ -96,14 +117,16 @@ class BeliefPlay(Training):
 class SolvedDecisions:
     """n solved decisions at tables of one size with the same seat to move."""
 
-    odds: tuple[Tensor, Tensor]  # of the mover's and the other's hands before the first bid
+    actions: tuple[Tensor]  # of the table, as the network numbers them
     mine: Tensor  # beliefs about the mover's hand. [n, hands]
     theirs: Tensor  # beliefs about the other's hand. [n, hands]
     bids: Tensor  # the standing bids, as the network numbers them. [n]
-    legal: Tensor  # bool [n, actions of the network]
-    policy: Tensor  # [n, actions of the network, hands]
+    legal: Tensor  # bool [n, actions]
+    policy: Tensor  # [n, actions, hands]
     values: Tensor  # of the mover's hands. [n, hands]
     other_values: Tensor  # of the other's hands. [n, hands]
+    weight: Tensor  # how much the mover's hands count. [n, hands]
+    other_weight: Tensor  # how much the other's hands count. [n, hands]
 
     def __len__(self) -> int:
         return len(self.bids)
@@ -116,25 +139,33 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.all_hands = recipe.all_hands(game, device)
         self.steps = recipe.rounds * recipe.steps
+        self.teachers = {
+            table: Teacher(hands, recipe.exact_iterations)
+            for table, hands in enumerate(self.all_hands)
+            if table and recipe.solves(hands)
+        }
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
+        self.kept = copy.deepcopy(self.average)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
         self._begin(iteration)
+        if self.step == 0:  # a run may have begun with the weights of a file
+            self.kept.load_state_dict(self.average.state_dict())
         losses = torch.zeros(2, device=self.device)
         decisions, seconds = 0, [0.0, 0.0]
         for number in range(1, recipe.rounds + 1):
             stage("self-play, round", number, recipe.rounds)
             began = time.monotonic()
-            solved = [
-                self.play(self.all_hands[table], recipe.tables[table > 0])
-                for table in (0, *self._others())
-            ]
+            solved = {
+                table: self.play(table, recipe.tables[table > 0])
+                for table in (0, *self.teachers, *self._others())
+            }
             seconds[0] += time.monotonic() - began
             stage("learning, round", number, recipe.rounds)
             for _ in range(recipe.steps):
                 losses += self.learn(self._sample(solved)) / self.steps
-            decisions += sum(len(part) for parts in solved for part in parts)
+            decisions += sum(len(part) for parts in solved.values() for part in parts)
             seconds[1] += time.monotonic() - began
         policy, value = losses.tolist()
         return {
@@ -156,15 +187,18 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     # self-play
 
-    def play(self, hands: Hands, size: int) -> list[SolvedDecisions]:
+    def play(self, table: int, size: int) -> list[SolvedDecisions]:
         """All decisions at `size` tables, grouped by seat."""
-        look = self.lookahead(hands)
-        public = self.tilted(look.opening(size), hands)
+        hands, teacher = self.all_hands[table], self.teachers.get(table)
+        look = self.lookahead(hands, kept=self.recipe.keep and teacher is None)
+        public = look.opening(size)
+        if teacher is None:  # a solution is for the true odds
+            public = self.tilted(public, hands)
         found: list[list[SolvedDecisions]] = [[], []]
         while len(public.standing) > ENDED * size:
             continuing = []
             for part in self._portions(public, hands):
-                decisions, after = self.decide(look, part)
+                decisions, after = self.decide(look, part, teacher)
                 found[public.mover].append(decisions)
                 continuing.append(after)
             public = joined(continuing)
@@ -172,13 +206,14 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def _others(self) -> list[int]:
         """The numbers of the other tables that this round plays."""
-        others = len(self.all_hands) - 1
-        order = torch.randperm(others, generator=self.random, device=self.device)
-        return (1 + order[: self.recipe.others_per_round]).tolist()
+        others = [n for n in range(1, len(self.all_hands)) if n not in self.teachers]
+        order = torch.randperm(len(others), generator=self.random, device=self.device)
+        return [others[n] for n in order[: self.recipe.others_per_round].tolist()]
 
-    def lookahead(self, hands: Hands) -> Lookahead:
+    def lookahead(self, hands: Hands, *, kept: bool = False) -> Lookahead:
         dtype = torch.float32 if self.device == "cpu" else torch.float16
-        return Lookahead(hands, copy.deepcopy(self.average).to(dtype))
+        net = self.kept if kept else self.average
+        return Lookahead(hands, copy.deepcopy(net).to(dtype))
 
     def tilted(self, public: Public, hands: Hands) -> Public:
         """Beliefs in which random faces are likelier, except at every eighth table."""
@@ -189,7 +224,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for belief, privs in zip(public.beliefs, hands.privs, strict=True):
             bias = torch.randn(size, privs.shape[1], generator=self.random, device=self.device)
             beliefs.append((belief.log() + strength * (bias @ privs.T)).softmax(1))
-        return Public(public.mover, public.standing, beliefs)
+        return replace(public, beliefs=beliefs)
 
     def _portions(self, public: Public, hands: Hands) -> Iterator[Public]:
         """Parts of the tables by standing bid: bids illegal in a whole part cost nothing."""
@@ -198,16 +233,35 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for rows in torch.split(order, max(TOGETHER // table_size, 1)):
             yield public.part(rows)
 
-    def decide(self, look: Lookahead, public: Public) -> tuple[SolvedDecisions, Public]:
+    def decide(
+        self, look: Lookahead, public: Public, teacher: Teacher | None = None
+    ) -> tuple[SolvedDecisions, Public]:
         """Solve the decisions and play: return what to learn, and the tables that continue."""
-        solved = look.solve(public, self.recipe.solve_rounds, self.step_size, self.magnet)
         mine, theirs = public.roles
         odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
-        legal, policy = look.spread(look.legal(public), solved.policy.half())
+        if teacher is None:
+            rounds = 0 if self.recipe.keep else self.recipe.solve_rounds
+            solved = look.solve(public, rounds, self.step_size, self.magnet)
+            played = solved.policy
+            # Hands that are believed impossible need values and a policy, too.
+            weights = (mine + odds[0]) / 2, (theirs + odds[1]) / 2
+        else:
+            solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
+            played = look.prior(public)
+            weights = mine, theirs  # a solution means nothing where it never gets to
         decisions = SolvedDecisions(
-            odds, mine, theirs, look.bids(public), legal, policy, *solved.values
+            actions=(look.actions,),
+            mine=mine,
+            theirs=theirs,
+            bids=look.bids(public),
+            legal=look.legal(public),
+            policy=solved.policy.half(),
+            values=solved.values[0],
+            other_values=solved.values[1],
+            weight=weights[0],
+            other_weight=weights[1],
         )
-        return decisions, self._continuing(look, public, solved.policy)
+        return decisions, self._continuing(look, public, played)
 
     def _continuing(self, look: Lookahead, public: Public, policy: Tensor) -> Public:
         """The tables after a bid by this policy or a uniform one; without those that end here."""
@@ -223,38 +277,43 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         rungs = torch.multinomial(tried[rows], 1, generator=self.random).squeeze(1)
         return public.part(rows).after(rungs, policy[rows, rungs])
 
+    def _holders(self) -> Holders:
+        own = {"kept": self.kept} if self.recipe.keep else {}
+        return {**super()._holders(), **own}
+
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.random, device=self.device)
 
     # the network
 
-    def _sample(self, solved: list[list[SolvedDecisions]]) -> SolvedDecisions:
-        """A batch of decisions at tables of one size; those of the game have their own share.
-
-        solved: by table and seat, those of the game first.
-        """
-        uniform, others = float(self._uniform(1)), len(solved) - 1
-        share = self.recipe.game_share if others else 1.0
-        table = 0 if uniform < share else 1 + int((uniform - share) / (1 - share) * others)
-        parts = solved[min(table, others)]
+    def _sample(self, solved: dict[int, list[SolvedDecisions]]) -> SolvedDecisions:
+        """A batch of decisions at tables of one size, by table and seat in `solved`."""
+        shares = torch.tensor(self._shares([*solved]), device=self.device)
+        number = int(torch.multinomial(shares, 1, generator=self.random))
+        parts = [*solved.values()][number]
         decision = float(self._uniform(1)) * sum(map(len, parts))
         part = parts[0] if decision < len(parts[0]) else parts[-1]
         rows = (len(part) * self._uniform(self.recipe.batch)).long()
         return changed(part, itemgetter(rows))
 
+    def _shares(self, tables: list[int]) -> list[float]:
+        """The shares of these tables in the steps of a round."""
+        game, exact = self.recipe.game_share, self.recipe.exact_share * bool(self.teachers)
+        others = len(tables) - len(self.teachers) - 1
+        by_kind = (game, exact / max(len(self.teachers), 1), (1 - game - exact) / max(others, 1))
+        return [by_kind[0 if n == 0 else 1 if n in self.teachers else 2] for n in tables]
+
     def learn(self, batch: SolvedDecisions) -> Tensor:
         """One step; return the losses of policy and values before it."""
         recipe = self.recipe
-        logits, values, other_values = self.net(batch.mine, batch.theirs, batch.bids)
-        # Hands that are believed impossible need values and a policy, too.
-        weight, other_weight = (
-            (belief + odds) / 2
-            for belief, odds in zip((batch.mine, batch.theirs), batch.odds, strict=True)
+        logits, values, other_values = self.net(
+            batch.mine, batch.theirs, batch.bids, *batch.actions
         )
         logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
-        policy = -(weight * (batch.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
-        value = (weight * (values - batch.values).square()).sum(1).mean()
-        value = value + (other_weight * (other_values - batch.other_values).square()).sum(1).mean()
+        policy = -(batch.weight * (batch.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
+        value = (batch.weight * (values - batch.values).square()).sum(1).mean()
+        off = (other_values - batch.other_values).square()
+        value = value + (batch.other_weight * off).sum(1).mean()
         learning_rate = recipe.learning_rate * self.cosine(recipe.iterations)
         self.improve(recipe.policy_weight * policy + value, learning_rate, recipe.average_decay)
         return torch.stack((policy, value)).detach()
