@@ -525,7 +525,14 @@ def test_a_champion_beats_random_play(path):
 
 
 def test_there_are_champions():
-    champions = ["beasty_bar", "escampe", "escampe_banddper", "liars_dice", "liars_dice_exploiter"]
+    champions = [
+        "beasty_bar",
+        "dominion",
+        "escampe",
+        "escampe_banddper",
+        "liars_dice",
+        "liars_dice_exploiter",
+    ]
     assert [path.stem for path in CHAMPIONS] == champions
     assert sum(path.stat().st_size for path in CHAMPIONS) < 40_000_000
 
