@@ -303,6 +303,12 @@ def at_random(s, seat, rng):
 
 
 @rule
+def all_legal(s, out):
+    """The candidates of games that do not say which of several alike actions are enough."""
+    return actions(s, out)
+
+
+@rule
 def roll_by_odds(s, rng):
     """Draw by `odds`: the `roll` of games that do not write their own."""
     chances = room_for_odds(s)

@@ -24,6 +24,7 @@ from .dispatch import (
     Planned,
     State,
     actions,
+    all_legal,
     at_random,
     candidates,
     choose,
@@ -149,7 +150,7 @@ class Game:
     redeal: Function = nothing_hidden
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
-    candidates: Function = None  # type: ignore[assignment]  # None: all legal actions
+    candidates: Function = field(default_factory=lambda: all_legal)  # that are worth a search
     flaw: Function | None = None  # flaw(s, fresh): 0, or which of `flaws` a position has
     flaws: tuple[str, ...] = ()  # what each number of `flaw` means, the first being 1
     text: Function = None  # type: ignore[assignment]  # None: what is not as at the start
@@ -190,8 +191,6 @@ class Game:
         self._check_views()
         if self.margin is None:
             object.__setattr__(self, "margin", self.score)
-        if self.candidates is None:
-            object.__setattr__(self, "candidates", self.actions)
         if self.text is None or getattr(self.text, "func", None) is fields_text:
             object.__setattr__(self, "text", functools.partial(fields_text, self.fresh))
         if self.seen is None or getattr(self.seen, "func", None) is view_text:

@@ -21,10 +21,17 @@ from kibitz.contract import (
 )
 from kibitz.game import GameError
 
-# A game and its number of an option set; presets are tried by the slow tests.
+# A game and its number of an option set. Presets, and numbers of seats between the fewest and the
+# most, are tried by the slow tests.
 SETS = {name: option_sets(games.load(name)) for name in games.names()}
 EVERY = [(name, number) for name in SETS for number in range(len(SETS[name]))]
-CASES = [(name, number) for name, number in EVERY if "preset" not in SETS[name][number]]
+SEATS = {name: max(s.get("players", 0) for s in SETS[name]) for name in SETS}
+CASES = [
+    (name, number)
+    for name, number in EVERY
+    if "preset" not in (options := SETS[name][number])
+    and options.get("players", SEATS[name]) == SEATS[name]
+]
 PLAYTHROUGHS = Path(__file__).parent / "playthroughs"
 
 # Promises that start another process which compiles or simulates: under the defaults only, and

@@ -185,7 +185,7 @@ def network(
     model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
-    asked = {key: own.pop(key) for key in OF_A_SEARCH if key in own}
+    asked = _of_a_search(own)
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -226,22 +226,30 @@ def learn_kinds(file: Path) -> ModuleType:
     return found
 
 
-def _refuse(asked: dict[str, str], needs: str) -> None:
-    for key, text in asked.items():
-        raise PlayerError(f"{key}={shortened(text)}: that is for {needs}")
+def _of_a_search(own: dict[str, str]) -> dict[str, Any]:
+    """Take what a text says about a search out of its options."""
+    asked: dict[str, Any] = {}
+    if "leaves" in own:
+        asked["leaves"] = whole("leaves", own.pop("leaves"), least=1)
+    if "explore" in own:
+        asked["explore"] = real("explore", own.pop("explore"))
+    return asked
+
+
+def _refuse(asked: dict[str, Any], needs: str) -> None:
+    for key, value in asked.items():
+        raise PlayerError(f"{key}={value}: that is for {needs}")
 
 
 def _searching(
-    game: Game, net: Any, sims: int, name: str, device: str, asked: dict[str, str]
+    game: Game, net: Any, sims: int, name: str, device: str, asked: dict[str, Any]
 ) -> TreeSearch:
     from ..nets.evaluate import NetEvaluator
 
-    leaves = whole("leaves", asked["leaves"], least=1) if "leaves" in asked else None
-    explore = real("explore", asked["explore"]) if "explore" in asked else EXPLORE
-    settings = Settings(simulations=sims, explore=explore)
+    settings = Settings(simulations=sims, explore=asked.get("explore", EXPLORE))
     evaluator, weights = NetEvaluator(net, device), f"{net.sha256} on {device}"
     return TreeSearch(
-        game, settings, evaluator, name, device=device, weights=weights, leaves=leaves
+        game, settings, evaluator, name, device=device, weights=weights, leaves=asked.get("leaves")
     )
 
 

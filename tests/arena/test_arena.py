@@ -91,7 +91,7 @@ def test_a_record_replays_to_the_same_position_at_every_ply(name):
     again = replay(game.bind(**recorded_options(table.record())), table.record())
     assert again.text() == table.text() and again.scores == table.scores
     assert again.record() == table.record()
-    for ply in range(0, table.ply, 1 + table.ply // 100):  # of long games every few plies
+    for ply in range(0, table.ply, 1 + table.ply // 30):  # of long games every few plies
         halfway = replay(game, table.record(), ply)
         assert halfway.ply == ply and halfway.turn >= 0
         assert table.record().startswith(halfway.record())

@@ -214,7 +214,7 @@ PLAYERS = [
         "players/champions.py",
         "most = max(len(card.only_for) for card in fitting)",
         "most = min(len(card.only_for) for card in fitting)",
-        "train/test_train.py::test_the_champion_of_a_table_is_the_one_made_for_it",
+        "train/test_train.py::test_the_network_at_a_table_is_the_one_made_for_it",
     ),
 ]
 
@@ -275,8 +275,8 @@ ARENA = [
     mutant(
         "all players of a match share one stream per game",
         "arena/match.py",
-        "own.reshape(n, len(players))",
-        "own[:n].repeat(len(players)).reshape(n, len(players))",
+        "tables, own.reshape(n, players)",
+        "tables, own[:n].repeat(players).reshape(n, players)",
         "arena/test_arena.py::test_a_match_gives_every_player_streams_of_its_own",
     ),
     mutant(
@@ -324,8 +324,8 @@ ARENA = [
     mutant(
         "partners are dealt to different players",
         "arena/match.py",
-        "who = owners[:, game.teams]",
-        "who = owners[:, np.arange(game.seats) // 2]",
+        "players, owners[:, game.teams], tables, own)",
+        "players, owners[:, np.arange(game.seats) // 2], tables, own)",
         "arena/test_teams.py::test_a_player_has_both_seats_of_its_team",
     ),
     mutant(

@@ -236,7 +236,7 @@ def test_a_run_in_many_pieces_ends_with_the_same_weights(tmp_path):
     pieces, resume = 0, False
     while True:
         run = Run(TINY, tmp_path / "parts", seed=killing.SEED, resume=resume)
-        run.train(seconds=0.15)  # stops in the middle of iterations, too
+        run.train(seconds=0.05)  # stops in the middle of iterations, too
         run.close()
         pieces, resume = pieces + 1, True
         if run.standing.iteration == TINY.iterations:

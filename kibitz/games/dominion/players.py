@@ -9,24 +9,6 @@ _LAST_POINTS = (["Duchy", "P<=4"], ["Estate", "P<=2"])
 _BIG_MONEY = (*_LAST_POINTS, ["Gold"], ["Duchy", "P<=6"])
 
 STRATEGIES = {
-    # Big money and what the kingdom has of a few good cards. Over 1,000 random kingdoms it
-    # won 79 % against bmu and 73 % against smithy1.
-    "bmx": strategy(
-        {
-            "buy": [
-                _PROVINCE,
-                ["Witch", "own:Witch<2", "P>5"],
-                *_BIG_MONEY,
-                ["Laboratory"],
-                ["Market"],
-                ["Council Room", "own:Council Room<1"],
-                ["Smithy", "own:Smithy<1"],
-                ["Militia", "own:Militia<1"],
-                ["Silver"],
-            ],
-            "play": ["Laboratory", "Market", "Witch", "Council Room", "Smithy", "Militia"],
-        }
-    ),
     # Evolved from bmx: 4,532 mutations were tried, and kept if they won against their parent over
     # random kingdoms. In 40,000 other games it won 82.5 % against bmu and 56.3 % against bmx.
     "bme": strategy(
@@ -54,6 +36,24 @@ STRATEGIES = {
                 *("Laboratory", "Festival", "Market", "Witch", "Council Room", "Smithy"),
                 *("Library", "Bandit", "Militia"),
             ],
+        }
+    ),
+    # Big money and what the kingdom has of a few good cards. Over 1,000 random kingdoms it
+    # won 79 % against bmu and 73 % against smithy1.
+    "bmx": strategy(
+        {
+            "buy": [
+                _PROVINCE,
+                ["Witch", "own:Witch<2", "P>5"],
+                *_BIG_MONEY,
+                ["Laboratory"],
+                ["Market"],
+                ["Council Room", "own:Council Room<1"],
+                ["Smithy", "own:Smithy<1"],
+                ["Militia", "own:Militia<1"],
+                ["Silver"],
+            ],
+            "play": ["Laboratory", "Market", "Witch", "Council Room", "Smithy", "Militia"],
         }
     ),
     "smithy1": strategy(
