@@ -83,6 +83,7 @@ def network(tmp_path):
     return path
 
 
+@pytest.mark.slow  # it compiles a search of Dominion
 def test_one_simulation_plays_what_the_network_prefers(network):
     from kibitz.batch import Batch
 

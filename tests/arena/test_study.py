@@ -56,7 +56,7 @@ def network(tmp_path_factory):
     return f"net:{path}"
 
 
-@pytest.mark.parametrize("search", ["", ",sims=2"])
+@pytest.mark.parametrize("search", ["", pytest.param(",sims=2", marks=pytest.mark.slow)])
 def test_attention_is_a_share_for_every_card_at_the_table(network, search):
     found = study(DOMINION, network + search, games=2, only="buy", seed=3)
     assert len(found.attention) == 17 and "buy Curse" in found.attention
