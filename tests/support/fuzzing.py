@@ -59,7 +59,7 @@ class Kind:
 
 
 KINDS = {
-    "commands": Kind(150, 12_000),
+    "commands": Kind(400, 12_000),
     "records": Kind(300, 6_000),
     "results": Kind(150, 3_000),
     "networks": Kind(250, 6_000),

@@ -157,7 +157,13 @@ KILLED_RESPONSE = replace(RESPONSE, **ITERATIONS)
 
 
 @pytest.mark.parametrize(
-    "name", ["KILLED_PUBLISHED", "KILLED_REMEMBERED", "KILLED_BELIEFS", "KILLED_RESPONSE"]
+    "name",
+    [
+        "KILLED_REMEMBERED",
+        "KILLED_BELIEFS",
+        pytest.param("KILLED_PUBLISHED", marks=pytest.mark.slow),
+        pytest.param("KILLED_RESPONSE", marks=pytest.mark.slow),
+    ],
 )
 def test_a_run_that_was_killed_ends_with_the_same_weights(name, tmp_path):
     whole, parts = tmp_path / "whole", tmp_path / "parts"
