@@ -1,10 +1,10 @@
 """Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
-for all pairs of one to five dice; `refine` teaches that network exact solutions of small tables, in
-half an hour on a CPU, and leaves the others as they are. `published` is the algorithm of the
-published networks, `wide` the same with more games per step, for minutes on a GPU. `response`
-learns to beat given players, and `demo` learns a little in a minute on two cores.
+for all pairs of one to five dice; `refine` teaches that network exact solutions of small tables, on
+a CPU, and leaves the others as they are. `published` is the algorithm of the published networks,
+`wide` the same with more games per step, for minutes on a GPU. `response` learns to beat given
+players, and `demo` learns a little in a minute on two cores.
 """
 
 from __future__ import annotations

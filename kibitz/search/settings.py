@@ -91,7 +91,7 @@ LATER = ("inner", "chance", "nodes", "gumbel_scale")  # 0.3 knew searches withou
 
 
 def without_later(settings: dict[str, Any]) -> dict[str, Any]:
-    """Settings by name, without later ones that have their default: as they were always told."""
+    """Settings by name, without later ones that have their default: as they were always written."""
     plain = Settings()
     return {n: v for n, v in settings.items() if n not in LATER or v != getattr(plain, n)}
 
