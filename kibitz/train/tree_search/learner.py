@@ -38,6 +38,26 @@ class Steps(Protocol):
     def average_decay(self) -> float: ...
 
 
+class WarmingUp(Protocol):
+    """What settings have whose learning rate rises first, and then falls."""
+
+    @property
+    def learning_rate(self) -> float: ...
+    @property
+    def warm_up(self) -> int: ...
+    @property
+    def steps(self) -> int: ...
+
+
+def warmed_up(learning: WarmingUp, step: int) -> float:
+    """The learning rate of a step: it rises, then falls as a cosine to a tenth."""
+    if step < learning.warm_up:
+        return learning.learning_rate * (step + 1) / learning.warm_up
+    falling = max(1, learning.steps - learning.warm_up)
+    done = min(1.0, (step - learning.warm_up) / falling)
+    return learning.learning_rate * (0.55 + 0.45 * math.cos(math.pi * done))
+
+
 @dataclass(frozen=True)
 class Learning:
     """How to learn."""
@@ -152,13 +172,7 @@ class Learner(Stepper[MarginNet, Positions]):
         self.learning, self.effects = learning, effects_of_a_gain(game)
 
     def learning_rate(self) -> float:
-        """The learning rate of the next step."""
-        learning = self.learning
-        if self.step < learning.warm_up:
-            return learning.learning_rate * (self.step + 1) / learning.warm_up
-        falling = max(1, learning.steps - learning.warm_up)
-        done = min(1.0, (self.step - learning.warm_up) / falling)
-        return learning.learning_rate * (0.55 + 0.45 * math.cos(math.pi * done))
+        return warmed_up(self.learning, self.step)
 
     def find_gradients(self, examples: Examples) -> dict[str, Tensor]:
         """Leave the clipped gradients in the network; return the parts of the loss."""
