@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypedDict, Unpack
-
-import torch
 
 from .devices import lanes
 from .game import GameError
@@ -18,6 +15,7 @@ from .recipes import recipe as recipe_of
 from .train.method import Training
 from .train.report import line
 from .train.run import Run
+from .train.threads import torch_threads
 
 
 class RunSettings(TypedDict, total=False):
@@ -84,17 +82,6 @@ def watched(run: Run, seconds: float | None) -> None:
             update(run.standing.iteration - 1, f"{what} {done}{f' of {of}' if of else ''}")
 
         run.train(seconds=seconds, progress=lambda row: say(line(row)), stage=stage)
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """One thread where every lane of a search asks the network on its own."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def say(sentence: str) -> None:

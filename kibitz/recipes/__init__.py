@@ -15,10 +15,11 @@ if TYPE_CHECKING:
     from ..train.labelled.generate import Generation
     from ..train.method import Training
     from ..train.muzero.loop import MuZeroTraining
+    from ..train.policy_gradient.loop import PolicyTraining
     from ..train.tree_search.loop import SearchTraining
 
 FOLDER = Path(__file__).parent
-ANY_GAME = ("any", "muzero")  # recipes that serve every game
+ANY_GAME = ("any", "muzero", "policy")  # recipes that serve every game
 
 
 def names() -> list[str]:
@@ -40,7 +41,8 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
 
     which: `default`; another that the game's file has, such as `demo`; `any`, which serves every
     game and is the default of those without a recipe of their own; `muzero`, which learns a model
-    of any game; or one from outside the package, `FILE.py` or `FILE.py:NAME`.
+    of any game; `policy`, which learns it without a search; or one from outside the package,
+    `FILE.py` or `FILE.py:NAME`.
     """
     if str(game) in short_names():
         game, chosen = short_names()[str(game)]
@@ -53,6 +55,8 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
             return any_game(game, **options)
         if name == "muzero" and name not in own:
             return any_muzero(game, **options)
+        if name == "policy" and name not in own:
+            return any_policy(game, **options)
     if name not in own:
         where, has = (
             outside[1] if outside else game,
@@ -93,3 +97,10 @@ def any_muzero(game: str | Path, **options: object) -> MuZeroTraining:
     from ._any_game import any_muzero
 
     return any_muzero(game, **options)
+
+
+def any_policy(game: str | Path, **options: object) -> PolicyTraining:
+    """The recipe that learns any game without a search."""
+    from ._any_game import any_policy
+
+    return any_policy(game, **options)

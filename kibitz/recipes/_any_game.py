@@ -1,7 +1,8 @@
 """Any game: a network over its view, search and self-play; made for two cores.
 
 They serve games that have no recipe of their own, with any number of seats, also from outside the
-package: `any` searches true positions, `muzero` a model that it learns.
+package: `any` searches true positions, `muzero` a model that it learns, and `policy` nothing: it
+plays many more games instead.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from ..games import load
 from ..search.mcts import Settings
 from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
+from ..train.policy_gradient.learner import PolicyLearning
+from ..train.policy_gradient.loop import PolicyTraining
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 
@@ -77,6 +80,33 @@ def any_muzero(name: str | Path, **options: object) -> MuZeroTraining:
         iterations=ITERATIONS,
         gate_every=10,
         gate_games=200,
+        baselines=("random", *game.players),
+    )
+
+
+def any_policy(name: str | Path, **options: object) -> PolicyTraining:
+    """The recipe that learns a game without a search, by its name or path, under these options."""
+    game = load(name, **options)
+    learning = PolicyLearning(
+        batch=2048,
+        passes=3,
+        learning_rate=1e-3,
+        steps=12_000,
+        margin_scale=usual_margin(game),
+        margin_share=0.0 if game.margin is game.score else 0.2,
+    )
+    return PolicyTraining(
+        game=str(name),
+        options=dict(options),
+        net="residual",
+        learning=learning,
+        games=512,
+        ticks=32,
+        opponents=tuple(game.players),
+        opponent_share=0.25,
+        iterations=500,
+        gate_every=25,
+        gate_games=400,
         baselines=("random", *game.players),
     )
 

@@ -3,9 +3,10 @@
 Whoever has learnt nothing plays hundreds of turns and hardly ever ends a game, so all recipes begin
 with games between the strategies of the game, and stop long games early.
 
-`default` is for twenty minutes of a GPU, the first of them for the strategies. `withheld` is the
-same without five of the cards, `design_v2` the same with the network of the design document, to be
-compared with it. `response` learns to beat a given network: `--against FILE`, best with `--from
+`default` is for twenty minutes of a GPU, the first of them for the strategies. `policy` goes on
+from its weights (`--from FILE`) without a search, against the strategies and itself. `withheld` is
+`default` without five of the cards, `design_v2` has the network of the design document instead, to
+be compared with it. `response` learns to beat a given network: `--against FILE`, best with `--from
 FILE`, too. `design` has the numbers of the design document, for somebody with days. `small` learns
 the kingdom `first_game` in ten minutes on one core.
 """
@@ -15,6 +16,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..search.mcts import Settings
+from ..train.policy_gradient.learner import PolicyLearning
+from ..train.policy_gradient.loop import PolicyTraining
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 from ..train.tree_search.scripted import ScriptedGames
@@ -51,6 +54,28 @@ DEFAULT = SearchTraining(
     gate_every=8,
     gate_games=400,
     baselines=BASELINES,
+)
+
+# It meets the best strategies more often, because a player that only knows itself loses to them.
+POLICY = PolicyTraining(
+    game="dominion",
+    options=DEFAULT.options,
+    net="card_set",
+    config=DEFAULT.config,
+    learning=PolicyLearning(
+        batch=16_384,
+        learning_rate=3e-4,
+        margin_scale=30.0,
+        margin_share=0.2,
+    ),
+    games=16_384,
+    ticks=32,
+    opponents=(*TEACHERS, *(4 * ["bme"])),
+    opponent_share=0.3,
+    iterations=400,
+    gate_every=50,
+    gate_games=400,
+    baselines=("bmu", "bmx", "bme"),
 )
 
 # One card of each kind: it draws, attacks, reacts, trashes, or is worth points. Others that are
@@ -125,6 +150,7 @@ SMALL = replace(
 
 RECIPES = {
     "default": DEFAULT,
+    "policy": POLICY,
     "withheld": WITHOUT,
     "design_v2": DESIGN_V2,
     "response": RESPONSE,

@@ -1,7 +1,8 @@
 """Mensch ärgere dich nicht, dMADN and DOG: true positions searched, or a model of the game learnt.
 
-`default` searches true positions with a dense network over the compact view. `muzero` learns the
-game as a ring, and searches what it has learnt. Both are for a GPU and take any preset:
+`default` searches true positions with a dense network over the compact view, `policy` plays without
+a search and learns the same network from many more games. `muzero` learns the game as a ring, and
+searches what it has learnt. They are for a GPU, and take any preset:
 `-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
 `smoke` is small enough to watch on two cores.
@@ -14,6 +15,8 @@ from dataclasses import replace
 from ..search.mcts import Settings
 from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
+from ..train.policy_gradient.learner import PolicyLearning
+from ..train.policy_gradient.loop import PolicyTraining
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 from ._any_game import imagined_search
@@ -31,6 +34,21 @@ DEFAULT = SearchTraining(
     replay_size=2_000_000,
     iterations=100,
     gate_every=5,
+    gate_games=1000,
+    baselines=BASELINES,
+)
+
+POLICY = PolicyTraining(
+    game="madn",
+    net="residual",
+    config=DEFAULT.config,
+    learning=PolicyLearning(batch=16_384, passes=2, learning_rate=1e-3, trace=0.98),
+    games=8192,
+    ticks=64,
+    opponents=("greedy", "rules", "runner"),
+    opponent_share=0.25,
+    iterations=600,
+    gate_every=30,
     gate_games=1000,
     baselines=BASELINES,
 )
@@ -64,4 +82,4 @@ SMOKE = replace(
     baselines=("random",),
 )
 
-RECIPES = {"default": DEFAULT, "muzero": MUZERO, "smoke": SMOKE}
+RECIPES = {"default": DEFAULT, "policy": POLICY, "muzero": MUZERO, "smoke": SMOKE}

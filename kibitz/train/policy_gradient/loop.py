@@ -24,6 +24,7 @@ class PolicyTraining(Training):
     """A recipe for learning from play without a search."""
 
     method: ClassVar[str] = "policy"
+    searches: ClassVar[bool] = False
 
     learning: PolicyLearning
     games: int = 512

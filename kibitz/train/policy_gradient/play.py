@@ -29,6 +29,7 @@ from ...search.stretch import (
     look_all,
 )
 from ..folder import Arrays
+from ..threads import torch_threads
 from ..tree_search.scripted import by_kind
 
 RECORDS = ("states", "rngs", "players")  # of the tables: these are saved as 64-bit words
@@ -78,7 +79,8 @@ class StretchPlay:
             for tick, lane in itertools.product(ticks, lanes):
                 lane.decide(tick)
         else:
-            self.device.each(lanes, lambda lane: lane.decide_all(ticks))
+            with torch_threads(1):
+                self.device.each(lanes, lambda lane: lane.decide_all(ticks))
         self.device.synchronize()
         self._check_answers()
 

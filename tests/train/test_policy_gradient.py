@@ -1,0 +1,274 @@
+"""Policy gradients: what is noted of play, what is learnt from it, and runs that are continued."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import killing
+import numpy as np
+import pytest
+import torch
+
+import kibitz
+from kibitz.game import GameError
+from kibitz.games import load
+from kibitz.recipes import any_policy, recipe
+from kibitz.search.stretch import LEARNER, Stretch, empty_later, empty_lessons, judge_all
+from kibitz.train.policy_gradient.learner import PolicyLearner, PolicyLearning, known_error, usual
+from kibitz.train.policy_gradient.loop import PolicyMethod, PolicyTraining
+from kibitz.train.policy_gradient.play import StretchPlay
+from kibitz.train.run import Run
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+GAME = "kuhn"
+TABLES, TICKS = 24, 10
+
+
+def tiny(chosen: PolicyTraining) -> PolicyTraining:
+    return replace(
+        chosen,
+        config={"width": 16, "blocks": 1},
+        learning=replace(chosen.learning, batch=32, warm_up=2, steps=40, average_decay=0.9),
+        games=TABLES,
+        ticks=TICKS,
+        iterations=4,
+        gate_every=2,
+        gate_games=4,
+        baselines=("random",),
+    )
+
+
+TINY = tiny(any_policy(GAME))
+
+
+@pytest.fixture(scope="module")
+def game():
+    return load(GAME)
+
+
+@pytest.fixture
+def net(game):
+    return TINY.network(game, 3)
+
+
+def played(game, net, *, players=(), scripted=0, stretches=1):
+    tables = StretchPlay(game, net, TABLES, TICKS, "cpu")
+    tables.begin(5, players, scripted)
+    for _ in range(stretches):
+        tables.play(net)
+    return tables
+
+
+# Playing ---------------------------------------------------------------------------------------
+
+
+def test_what_is_noted_is_what_the_network_says(game, net):
+    """Positions, lists of actions and probabilities agree with a second look at them."""
+    with torch.no_grad():
+        net.policy.weight.mul_(50)  # an opinion: equal odds would hide a mix-up
+    tables = played(game, net, stretches=2)
+    learner = PolicyLearner(game, net, PolicyLearning(batch=TABLES * TICKS), "cpu", 0)
+    which = torch.arange(TABLES * TICKS)
+    examples = learner.examples_of(tables.stretch, learner.judged(tables.stretch), which)
+    logits, values, _ = net.heads(examples.views)
+    legal = examples.actions >= 0
+    policy = (
+        logits.gather(1, examples.actions.clamp(min=0)).masked_fill(~legal, -1e9).log_softmax(1)
+    )
+    again = policy.gather(1, examples.places[:, None])[:, 0]
+    assert torch.allclose(again, examples.chances, atol=1e-5)
+    assert again.exp().max() > 0.8
+    assert again.exp().min() < 0.3
+    assert torch.allclose(values[:, 0].detach(), torch.as_tensor(tables.stretch.values).flatten())
+
+
+def test_actions_are_drawn_from_the_policy(game, net):
+    """Of many decisions each is drawn as often as its probability says, within four deviations."""
+    with torch.no_grad():
+        net.policy.bias.copy_(torch.tensor([0.7, -0.7]))
+    tables = played(game, net, stretches=40)
+    likely = np.exp(tables.stretch.chances)
+    first = tables.stretch.played == 0
+    expected = np.where(first, likely, 1 - likely)
+    spread = np.sqrt((expected * (1 - expected)).sum())
+    assert abs(first.sum() - expected.sum()) < 4 * spread
+    assert expected.mean() > 0.7
+
+
+def test_the_same_seed_plays_the_same_games(game, net):
+    one, other = (played(game, net, players=("random",), scripted=9, stretches=2) for _ in range(2))
+    for name in Stretch._fields:
+        assert np.array_equal(getattr(one.stretch, name), getattr(other.stretch, name)), name
+
+
+def test_compiled_players_have_all_seats_but_the_learners(game, net):
+    tables = played(game, net, players=("random",), scripted=9, stretches=2)
+    stretch, seated = tables.stretch, tables.tables.seated
+    assert ((seated[:9] == LEARNER).sum(1) == 1).all()
+    assert (seated[9:] == LEARNER).all()
+    ended = stretch.ended.astype(bool)
+    assert (stretch.opponents[:9][ended[:9]] == 0).all()
+    assert (stretch.opponents[9:][ended[9:]] == LEARNER).all()
+    assert set(tables.results()) == {"random"}
+    assert abs(tables.results()["random"]) <= 2
+
+
+def test_three_seats_have_their_own_scores():
+    """Every seat of Goofspiel is learnt for from its own result."""
+    game = load("examples/goofspiel.py", players=3, cards=4)
+    own = TINY.network(game, 0)
+    tables = played(game, own, players=("matching",), scripted=12, stretches=2)
+    learner = PolicyLearner(game, own, PolicyLearning(batch=64, trace=1.0), "cpu", 0)
+    lessons, stretch = learner.judged(tables.stretch), tables.stretch
+    i, tick = (int(k[0]) for k in np.nonzero(stretch.ended))
+    for back in range(tick + 1):
+        seat = int(stretch.seats[i, back])
+        wanted = stretch.scores[i, tick][(seat + np.arange(3)) % 3]
+        assert lessons.values[i, back] == pytest.approx(wanted, abs=1e-5)
+
+
+# Learning --------------------------------------------------------------------------------------
+
+
+def surprises(stretch, i, trace):
+    """Gains of a table by their definition: sums over the later surprises of the same seat."""
+    ticks, found = stretch.seats.shape[1], {}
+    for tick in range(ticks):
+        seat, gain, weight, at = int(stretch.seats[i, tick]), 0.0, 1.0, tick
+        while True:
+            nexts = [
+                k
+                for k in range(at, ticks)
+                if stretch.ended[i, k] or (k > at and stretch.seats[i, k] == seat)
+            ]
+            if not nexts:
+                break
+            k = nexts[0]
+            over = stretch.ended[i, k] and not (k > at and stretch.seats[i, k] == seat)
+            later = stretch.scores[i, k, seat] if over else stretch.values[i, k]
+            gain += weight * (later - stretch.values[i, at])
+            weight, at = weight * trace, k
+            found[tick] = gain
+            if over:
+                break
+    return found
+
+
+@pytest.mark.parametrize("trace", [0.0, 0.6, 1.0])
+def test_gains_are_the_later_surprises_of_the_same_seat(game, net, trace):
+    stretch = played(game, net, players=("random",), scripted=9, stretches=2).stretch
+    learner = PolicyLearner(game, net, PolicyLearning(batch=32, trace=trace), "cpu", 0)
+    lessons = learner.judged(stretch)
+    for i in range(TABLES):
+        found = surprises(stretch, i, trace)
+        assert np.flatnonzero(lessons.weights[i]).tolist() == sorted(found)
+        for tick, gain in found.items():
+            assert lessons.gains[i, tick] == pytest.approx(gain, abs=1e-5)
+            expected = stretch.values[i, tick] + gain
+            assert lessons.values[i, tick, 0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_nothing_is_learnt_from_what_is_not_known():
+    gains, weights = torch.tensor([1.0, 3.0, 1e6]), torch.tensor([1.0, 1.0, 0.0])
+    assert usual(gains, weights)[:2].tolist() == pytest.approx([-1.0, 1.0])
+    found, wanted = torch.tensor([1.0, 2.0]), torch.tensor([torch.nan, 5.0])
+    assert known_error(found, wanted) == 9.0
+
+
+def test_a_step_makes_good_decisions_likelier_and_no_further_than_allowed(game, net):
+    """Many steps on one stretch stop where the clip says, in both directions."""
+    learning = PolicyLearning(batch=TABLES * TICKS, learning_rate=1e-2, warm_up=0, entropy=0.0)
+    tables, which = played(game, net), torch.arange(TABLES * TICKS)
+    learner = PolicyLearner(game, net, learning, "cpu", 0)
+    lessons = learner.judged(tables.stretch)
+    examples = learner.examples_of(tables.stretch, lessons, which)
+    before = learner.learn(examples)["policy"]
+    for _ in range(30):
+        after = learner.learn(examples)["policy"]
+    assert after < before - 0.02
+    assert after > -learning.clip
+
+
+def test_it_learns_to_beat_a_given_player(tmp_path):
+    """Against somebody who plays anything at all, knowing one's card is worth a quarter a game."""
+    chosen = replace(TINY, opponents=("random",), opponent_share=1.0, games=128, iterations=60)
+    chosen = replace(chosen, learning=PolicyLearning(batch=256, learning_rate=5e-3, warm_up=5))
+    method = PolicyMethod(chosen, load(GAME), "cpu", 1)
+    scores = [method.iterate(k, lambda *_: None)["score_random"] for k in range(60)]
+    assert abs(np.mean(scores[:3])) < 0.2
+    assert np.mean(scores[-20:]) > 0.25
+
+
+# Runs ------------------------------------------------------------------------------------------
+
+
+def test_a_run_in_parts_comes_to_the_same_weights(tmp_path):
+    chosen = replace(TINY, opponents=("random",), opponent_share=0.3)
+    whole = Run(chosen, tmp_path / "whole", seed=killing.SEED)
+    whole.train()
+    whole.close()
+    reached, pieces = 0, 0
+    while reached < chosen.iterations:
+        run = Run(chosen, tmp_path / "parts", seed=killing.SEED, resume=reached > 0)
+        run.train(seconds=0.03)
+        run.close()
+        reached, pieces = run.standing.iteration, pieces + 1
+    assert pieces > 1
+    assert killing.weights(tmp_path / "parts") == killing.weights(tmp_path / "whole")
+
+
+def test_the_player_sits_down(tmp_path):
+    text = kibitz.train(GAME, tmp_path / "run", recipe="policy", change=tiny, seed=2)
+    assert kibitz.match(load(GAME), text, "random", games=4, seed=1).games == 4
+
+
+@pytest.mark.parametrize("name", ["madn", "dominion"])
+def test_games_have_their_own(name):
+    assert isinstance(recipe(name, "policy"), PolicyTraining)
+
+
+def test_too_few_decisions_are_refused():
+    with pytest.raises(GameError, match="fewer decisions than a step of learning needs"):
+        replace(TINY, games=2)
+
+
+def test_a_checkpoint_of_other_tables_is_refused(game, net):
+    tables, arrays = StretchPlay(game, net, TABLES, TICKS, "cpu"), played(game, net).arrays()
+    tables.begin(5, (), 0)
+    tables.restore(arrays)
+    with pytest.raises(ValueError, match="does not play here"):
+        tables.restore({**arrays, "seated": np.full_like(arrays["seated"], 7)})
+    with pytest.raises(ValueError, match="not stretches at 24 tables"):
+        tables.restore({**arrays, "seated": arrays["seated"][:3]})
+
+
+@pytest.mark.gpu
+def test_a_gpu_plays_and_learns(game, net):
+    """One stretch on both devices: the same games as long as the same actions are drawn."""
+    stretches = {}
+    for device in ("cpu", "cuda"):
+        tables = StretchPlay(game, net, TABLES, TICKS, device)
+        tables.begin(5, ("random",), 9)
+        tables.play(net)
+        stretches[device] = Stretch(*map(tables.device.get, tables.stretch))
+        learner = PolicyLearner(game, net, PolicyLearning(batch=64), device, 0)
+        which = torch.arange(64, device=device)
+        for _ in range(6):
+            examples = learner.examples_of(tables.stretch, learner.judged(tables.stretch), which)
+            assert np.isfinite(learner.learn(examples)["policy"])
+    same = stretches["cpu"].played == stretches["cuda"].played
+    assert same[:, 0].mean() > 0.9  # probabilities in bfloat16 draw otherwise at times
+    first = same[:, 0]
+    assert (stretches["cpu"].seats[first, 1] == stretches["cuda"].seats[first, 1]).mean() > 0.9
+    lessons = {}
+    for device in ("cpu", "cuda"):  # advantages of one stretch are the same everywhere
+        tables = StretchPlay(game, net, TABLES, TICKS, device)
+        given = Stretch(*map(tables.device.put, stretches["cpu"]))
+        later, found = (
+            empty_later(tables.device, game, TABLES),
+            empty_lessons(tables.device, game, TABLES, TICKS),
+        )
+        tables.device.run(judge_all, TABLES, given, later, found, 0.9, 0.0, 1.0)
+        lessons[device] = tables.device.get(found.gains)
+    assert np.allclose(lessons["cpu"], lessons["cuda"], atol=1e-6)
