@@ -72,8 +72,8 @@ REFINE = replace(
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=40,
-    gate_every=20,
+    iterations=48,
+    gate_every=16,
     gate_games=600,
 )
 

@@ -201,7 +201,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for table, teacher in self.teachers.items():
             hands = self.all_hands[table]
             name = "_".join(str(len(odds)) for odds in hands.odds)
-            figures[f"loss_policy_{name}"] = float(losses[table, 0] / losses[table, 2])
+            if losses[table, 2]:  # a round may draw it in no step
+                figures[f"loss_policy_{name}"] = float(losses[table, 0] / losses[table, 2])
             if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
                 figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
         return figures
