@@ -431,6 +431,11 @@ def test_a_belief_network_learns(tmp_path):
     before, _ = exploited(run), run.train()
     assert before > 0.4
     assert exploited(run) < 0.1
+    run.champion(path := tmp_path / "player.safetensors", {})
+    net, _ = load_net(path)
+    assert net.holding.dtype == torch.float16, "the file is half as large"
+    written = player(f"net:{path},mode=sample", run.game)
+    assert exploit(run.game, written).response.exploitability < 0.1
 
 
 @pytest.mark.parametrize("dice", [(5, 5), (1, 4), (3, 2)])

@@ -47,6 +47,7 @@ class BeliefPlay(Training):
 
     method: ClassVar[str] = "belief play"
     mode: ClassVar[str] = "sample"
+    half_precision: ClassVar[bool] = True
 
     net: str = "beliefs"
     others: tuple[About, ...] = ()
