@@ -1,10 +1,11 @@
 """Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
-for all pairs of one to five dice; `refine` teaches that network exact solutions of small tables, on
-a CPU, and leaves the others as they are. `published` is the algorithm of the published networks,
-`wide` the same with more games per step, for minutes on a GPU. `response` learns to beat given
-players, and `demo` learns a little in a minute on two cores.
+for all pairs of one to five dice; `refine` teaches that network solutions of tables with equal dice
+and of the smallest others, on a GPU, and leaves the rest as they are.
+`published` is the algorithm of the published networks, `wide` the same with more games per step,
+for minutes on a GPU. `response` learns to beat given players, and `demo` learns a little in a
+minute on two cores.
 """
 
 from __future__ import annotations
@@ -54,22 +55,26 @@ LARGE = BeliefPlay(
     baselines=BASELINES,
 )
 
+EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
+
 REFINE = replace(
     LARGE,
+    others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
+    memories=(3, 3, 4),  # five, four and three dice each
+    memory_iterations=200,
+    exact_bids=24,
+    exact_iterations=400,
     others_per_round=4,
-    tables=(24, 128),
-    game_share=0.3,
-    exact_bids=18,
-    exact_iterations=200,
-    exact_share=0.45,
+    tables=(3072, 2048),
+    game_share=0.28,
+    taught_share=0.62,
     keep=True,
     policy_weight=1.0,
-    learning_rate=5e-4,
-    rounds=1,
-    steps=100,
-    batch=192,
-    iterations=60,
-    gate_every=20,
+    learning_rate=6e-4,
+    average_decay=0.998,
+    iterations=48,
+    gate_every=16,
+    gate_games=600,
 )
 
 PUBLISHED = RegretPlay(

@@ -70,6 +70,8 @@ class Training:
     """How its players choose, see `NetPlayer`."""
     gates_by_validation: ClassVar[bool] = False
     """Whether the lowest `loss_validation` passes the gate, instead of the winner of matches."""
+    half_precision: ClassVar[bool] = False
+    """Whether its player's file has weights in half precision, because nothing is lost by that."""
     searches: ClassVar[bool] = True
     """Whether it searches on many threads, each of which asks the network on its own."""
 

@@ -433,7 +433,8 @@ class Run:
         Before the first network has passed the gate that is the newest, not the untrained one.
         """
         passed = self.standing.league.members != [0] or self.standing.best_loss is not None
-        self._write_net(path, self.best if passed else self.method.average, card)
+        net = copy.deepcopy(self.best if passed else self.method.average)
+        self._write_net(path, net.half() if self.recipe.half_precision else net, card)
 
     def _write_net(self, path: Path, net: Net, card: About) -> None:
         about = {"fingerprint": self.game.fingerprint, "game": self.game.describe(), **card}

@@ -13,6 +13,7 @@ from kibitz.arena.exploitability import exploit, table_of_policy
 from kibitz.arena.match import match
 from kibitz.bidding.belief_tracker import BeliefTracker
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.every_history import policy_table
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
 from kibitz.bidding.lookahead import Lookahead, Public, updated
@@ -22,10 +23,11 @@ from kibitz.games import load
 from kibitz.nets import load_net, save_net
 from kibitz.players import player, seat_network
 from kibitz.recipes import recipe
+from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 from kibitz.search.sequences import silent
 from kibitz.train.bidding.belief_play import BeliefPlay
-from kibitz.train.bidding.teachers import Teacher
+from kibitz.train.bidding.teachers import ExactTeacher, ShortMemoryTeacher
 from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -279,7 +281,7 @@ def test_the_beliefs_of_a_player_are_shown(saved):
 def test_a_teacher_plays_the_solution_after_the_same_bids():
     game = load("liars_dice", dice=(1, 1))
     hands = Hands(game, "cpu")
-    teacher, solved = Teacher(hands, 40), solve(Ladder(game), 40)
+    teacher, solved = ExactTeacher(hands, 40), solve(Ladder(game), 40)
     look = Lookahead(hands, BeliefNet(CONFIG, seed=3))
     opening = look.opening()
     policy = teacher.policy(opening)[0]
@@ -292,6 +294,75 @@ def test_a_teacher_plays_the_solution_after_the_same_bids():
     calls = solved.average[CALL, 1 << 9]
     raises = solved.average[BID, [(1 << 9) + (1 << 11 - rung) for rung in range(3, 12)]]
     assert np.allclose(answer[-1], calls / (calls + raises.sum(0)), atol=1e-5)
+
+
+class Taught(Lookahead):
+    """Plays by a teacher."""
+
+    teacher = None
+
+    def prior(self, public, low=0):
+        return self.teacher.policy(public)
+
+
+def exploited_teacher(game, teacher):
+    look, form = Taught(Hands(game, "cpu"), BeliefNet(CONFIG, seed=3)), Ladder(game)
+    look.teacher = teacher
+    return respond(form, policy_table(form, look)).exploitability
+
+
+def test_seats_that_remember_every_bid_play_the_equilibrium():
+    game = load("liars_dice", dice=(2, 1), sides=2)
+    teacher = ShortMemoryTeacher(Hands(game, "cpu"), bids=6, iterations=200)
+    assert exploited_teacher(game, teacher) < 0.01  # both seats expect mistakes
+
+
+def test_the_more_seats_remember_the_less_they_are_exploited():
+    game = load("liars_dice", dice=(1, 1))
+    hands = Hands(game, "cpu")
+    lost = [exploited_teacher(game, ShortMemoryTeacher(hands, bids, 60)) for bids in (2, 3)]
+    assert 0.05 > lost[0] > 2 * lost[1]
+
+
+def test_a_short_memory_forgets_the_first_bids():
+    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    teacher = ShortMemoryTeacher(hands, bids=2, iterations=5)
+    odds = [odds.expand(4, -1) for odds in hands.odds]
+    histories = (0, 3, 5, 8), (2, 4, 5, 8), (1, 3, 6, 8), (5, 8)
+    sets = torch.tensor([sum(1 << rung for rung in history) for history in histories])
+    first, forgotten, other, short = teacher.policy(Public(0, torch.full((4,), 8), odds, sets))
+    assert torch.equal(first, forgotten) and torch.equal(first, short)
+    assert (first[:9] == 0).all() and not torch.equal(first, other)
+
+
+def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
+    taught = replace(
+        SMALL,
+        others=({"dice": (1, 2)}, {"dice": (2, 2)}, {"dice": (1, 3)}),
+        memories=(2, 2, 2),
+        memory_iterations=1,
+        game_share=0.3,
+        taught_share=0.5,
+    )
+    method = Run(taught, tmp_path, seed=1).method
+    assert [*method.teachers] == [0, 1, 2]
+    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 21, 0.5 * 12 / 21, 0.2])
+
+
+def test_a_network_learns_the_game_from_a_short_memory(tmp_path):
+    taught = replace(
+        SMALL,
+        memories=(3,),
+        memory_iterations=60,
+        policy_weight=1.0,
+        learning_rate=3e-3,
+        iterations=2,
+        gate_every=1,
+    )
+    run = Run(taught, tmp_path, seed=1)
+    first, last = (run.method.iterate(n, lambda *_: None)["loss_policy_3_3"] for n in (1, 2))
+    assert last < first / 2
+    assert exploited(run) < 0.1
 
 
 def test_only_tables_that_fit_are_solved():
@@ -311,21 +382,24 @@ def test_a_network_learns_solved_tables_beside_others(tmp_path):
         others_per_round=0,
         exact_bids=6,
         exact_iterations=100,
-        exact_share=0.8,
+        taught_share=0.8,
         game_share=0.2,
         tables=(16, 256),
         policy_weight=1.0,
         keep=True,
         iterations=4,
+        gate_every=4,
     )
     run = Run(taught, tmp_path, seed=1)
     look = Lookahead(run.method.all_hands[0], copy.deepcopy(run.method.average))
     before = look.prior(look.opening())
-    for iteration in range(1, 5):
-        run.method.iterate(iteration, lambda *told: None)
+    figures = [run.method.iterate(iteration, lambda *_: None) for iteration in range(1, 5)]
     game = load("liars_dice", dice=(1, 1), sides=3)
     who = seat_network(game, run.method.average, mode="sample")
-    assert exploit(game, who).response.exploitability < 0.08
+    lost = exploit(game, who).response.exploitability
+    assert lost < 0.08
+    assert figures[-1]["exploitability_3_3"] == pytest.approx(lost, abs=1e-4)
+    assert "exploitability_3_3" not in figures[0], "only at the gate"
     look = Lookahead(run.method.all_hands[0], run.method.average)
     assert (look.prior(look.opening()) - before).abs().max() < 0.1, "the other one stays the same"
     assert "kept.holding" in run.method.arrays(), "a resumed run must know it"
@@ -357,6 +431,11 @@ def test_a_belief_network_learns(tmp_path):
     before, _ = exploited(run), run.train()
     assert before > 0.4
     assert exploited(run) < 0.1
+    run.champion(path := tmp_path / "player.safetensors", {})
+    net, _ = load_net(path)
+    assert net.holding.dtype == torch.float16, "the file is half as large"
+    written = player(f"net:{path},mode=sample", run.game)
+    assert exploit(run.game, written).response.exploitability < 0.1
 
 
 @pytest.mark.parametrize("dice", [(5, 5), (1, 4), (3, 2)])

@@ -5,8 +5,9 @@ likely every hand is. Each decision is solved with the network's values after it
 learns the solution: the policy, and the values of all hands. So with every iteration exact values
 spread one step further back from the ends of games. Tables of several sizes train one network.
 
-Small tables are solved exactly, and the network learns what the solution does after the same bids.
-Beliefs follow the network there, not the solution: those are the beliefs it will have at play.
+Small tables are solved exactly, large ones as if seats remembered only the last bids, and the
+network learns what the solution does after the same bids. Beliefs follow the network there, not the
+solution: those are the beliefs it will have at play.
 """
 
 from __future__ import annotations
@@ -32,10 +33,11 @@ from ..method import Stage, Training
 from ..seeds import derived
 from ..weights import AveragingMethod, Holders
 from .rows import changed, concatenated
-from .teachers import Teacher
+from .teachers import ExactTeacher, ShortMemoryTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
+QUICK_BIDS = 18  # at tables with at most so many, exploitability takes a second
 ENDED = 0.05  # self-play stops when a smaller share of its tables continues
 
 
@@ -45,6 +47,7 @@ class BeliefPlay(Training):
 
     method: ClassVar[str] = "belief play"
     mode: ClassVar[str] = "sample"
+    half_precision: ClassVar[bool] = True
 
     net: str = "beliefs"
     others: tuple[About, ...] = ()
@@ -62,8 +65,14 @@ class BeliefPlay(Training):
     """Other tables with at most so many bids are solved, and every round plays them."""
     exact_iterations: int = 400
     """Iterations of CFR+ that solve them."""
-    exact_share: float = 0.35
-    """Share of the steps that learn solved tables, if there are any."""
+    memories: tuple[int, ...] = ()
+    """How many bids seats remember in solutions of further tables: of the game itself, then of the
+    others in their order. Those with 0 and those after the last number are not solved like that."""
+    memory_iterations: int = 200
+    """Iterations that solve them."""
+    taught_share: float = 0.35
+    """Share of the steps that learn solved tables besides the game, if there are any. A table's
+    part grows with its number of bids."""
     keep: bool = False
     """Whether the network learns what it was at the start at tables that are not solved, so that it
     stays the same there; otherwise their decisions are solved one step ahead."""
@@ -99,6 +108,17 @@ class BeliefPlay(Training):
         """Whether a table is small enough to learn from its solution."""
         bids = len(hands.bids)
         return bids <= self.exact_bids and fits(bids, max(map(len, hands.odds)))
+
+    def teachers(self, all_hands: list[Hands]) -> dict[int, Teacher]:
+        """The solutions of tables that the network learns from, by the number of the table."""
+        found: dict[int, Teacher] = {}
+        for table, hands in enumerate(all_hands):
+            if bids := self.memories[table] if table < len(self.memories) else 0:
+                found[table] = ShortMemoryTeacher(hands, bids, self.memory_iterations)
+                torch.cuda.empty_cache()  # the next solver may need all of it
+            elif table and self.solves(hands):
+                found[table] = ExactTeacher(hands, self.exact_iterations)
+        return found
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
@@ -139,11 +159,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.all_hands = recipe.all_hands(game, device)
         self.steps = recipe.rounds * recipe.steps
-        self.teachers = {
-            table: Teacher(hands, recipe.exact_iterations)
-            for table, hands in enumerate(self.all_hands)
-            if table and recipe.solves(hands)
-        }
+        self.teachers = recipe.teachers(self.all_hands)
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
         self.kept = copy.deepcopy(self.average)
 
@@ -152,29 +168,45 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self._begin(iteration)
         if self.step == 0:  # a run may have begun with the weights of a file
             self.kept.load_state_dict(self.average.state_dict())
-        losses = torch.zeros(2, device=self.device)
+        losses = torch.zeros(len(self.all_hands), 3, device=self.device)
         decisions, seconds = 0, [0.0, 0.0]
         for number in range(1, recipe.rounds + 1):
             stage("self-play, round", number, recipe.rounds)
             began = time.monotonic()
             solved = {
                 table: self.play(table, recipe.tables[table > 0])
-                for table in (0, *self.teachers, *self._others())
+                for table in dict.fromkeys((0, *self.teachers, *self._others()))
             }
             seconds[0] += time.monotonic() - began
             stage("learning, round", number, recipe.rounds)
             for _ in range(recipe.steps):
-                losses += self.learn(self._sample(solved)) / self.steps
+                table = self._drawn([*solved])
+                losses[table] += self.learn(self._sample(solved[table]))
             decisions += sum(len(part) for parts in solved.values() for part in parts)
             seconds[1] += time.monotonic() - began
-        policy, value = losses.tolist()
         return {
             "positions": float(decisions),
             "positions_per_s": decisions / seconds[0],
             "steps_per_s": self.steps / (seconds[1] - seconds[0]),
-            "loss_policy": policy,
-            "loss_value": value,
+            **self._figures(losses, exploited=iteration % recipe.gate_every == 0),
         }
+
+    def _figures(self, losses: Tensor, *, exploited: bool) -> dict[str, float]:
+        """Mean losses of all steps, how far policies are from their teachers', and with `exploited`
+        the exploitability of tables where that takes a moment. They are named by their hands.
+
+        losses: of policy and values, and the number of steps, by table.
+        """
+        policy, value, steps = losses.sum(0).tolist()
+        figures = {"loss_policy": policy / steps, "loss_value": value / steps}
+        for table, teacher in self.teachers.items():
+            hands = self.all_hands[table]
+            name = "_".join(str(len(odds)) for odds in hands.odds)
+            if losses[table, 2]:  # a round may draw it in no step
+                figures[f"loss_policy_{name}"] = float(losses[table, 0] / losses[table, 2])
+            if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
+                figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
+        return figures
 
     def _begin(self, iteration: int) -> None:
         """Set the random numbers and the settings of lookaheads for an iteration."""
@@ -286,11 +318,13 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     # the network
 
-    def _sample(self, solved: dict[int, list[SolvedDecisions]]) -> SolvedDecisions:
-        """A batch of decisions at tables of one size, by table and seat in `solved`."""
-        shares = torch.tensor(self._shares([*solved]), device=self.device)
-        number = int(torch.multinomial(shares, 1, generator=self.random))
-        parts = [*solved.values()][number]
+    def _drawn(self, tables: list[int]) -> int:
+        """One of these tables, by their shares."""
+        shares = torch.tensor(self._shares(tables), device=self.device)
+        return tables[int(torch.multinomial(shares, 1, generator=self.random))]
+
+    def _sample(self, parts: list[SolvedDecisions]) -> SolvedDecisions:
+        """A batch of decisions of one seat, by seat in `parts`."""
         decision = float(self._uniform(1)) * sum(map(len, parts))
         part = parts[0] if decision < len(parts[0]) else parts[-1]
         rows = (len(part) * self._uniform(self.recipe.batch)).long()
@@ -298,22 +332,29 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def _shares(self, tables: list[int]) -> list[float]:
         """The shares of these tables in the steps of a round."""
-        game, exact = self.recipe.game_share, self.recipe.exact_share * bool(self.teachers)
-        others = len(tables) - len(self.teachers) - 1
-        by_kind = (game, exact / max(len(self.teachers), 1), (1 - game - exact) / max(others, 1))
-        return [by_kind[0 if n == 0 else 1 if n in self.teachers else 2] for n in tables]
+        game, size = self.recipe.game_share, {n: len(self.all_hands[n].bids) for n in tables}
+        taught = [n for n in tables if n and n in self.teachers]
+        others = [n for n in tables if n and n not in self.teachers]
+        by_bids = self.recipe.taught_share * bool(taught) / max(sum(size[n] for n in taught), 1)
+        equal = (1 - game - self.recipe.taught_share * bool(taught)) / max(len(others), 1)
+        return [game if not n else by_bids * size[n] if n in taught else equal for n in tables]
 
     def learn(self, batch: SolvedDecisions) -> Tensor:
-        """One step; return the losses of policy and values before it."""
+        """One step; return the losses of policy and values before it, and 1 for the step.
+
+        The loss of the policy is its divergence from the policy to learn, 0 where both agree.
+        """
         recipe = self.recipe
         logits, values, other_values = self.net(
             batch.mine, batch.theirs, batch.bids, *batch.actions
         )
         logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
-        policy = -(batch.weight * (batch.policy * logits.log_softmax(1)).sum(1)).sum(1).mean()
+        target = batch.policy.float()
+        off = torch.xlogy(target, target) - target * logits.log_softmax(1)
+        policy = (batch.weight * off.sum(1)).sum(1).mean()
         value = (batch.weight * (values - batch.values).square()).sum(1).mean()
-        off = (other_values - batch.other_values).square()
-        value = value + (batch.other_weight * off).sum(1).mean()
+        other_off = (other_values - batch.other_values).square()
+        value = value + (batch.other_weight * other_off).sum(1).mean()
         learning_rate = recipe.learning_rate * self.cosine(recipe.iterations)
         self.improve(recipe.policy_weight * policy + value, learning_rate, recipe.average_decay)
-        return torch.stack((policy, value)).detach()
+        return torch.stack((policy, value, torch.ones_like(value))).detach()

@@ -1,37 +1,77 @@
-"""Exact solutions of small tables, for networks of beliefs to learn from."""
+"""Solutions of tables, for networks of beliefs to learn from."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
 
-from ...bidding.every_history import ladder_numbers
+from ...bidding.beliefs import BeliefNet
+from ...bidding.every_history import ladder_numbers, policy_table
 from ...bidding.exact.ladder import BID, CALL, Ladder
 from ...bidding.hands import Hands
-from ...bidding.lookahead import Public
+from ...bidding.lookahead import Lookahead, Public
+from ...bidding.short_memory import ShortMemory
+from ...search.best_response import respond
 from ...search.regret import solve
 
 
-class Teacher:
-    """The policy of a solved table, after every history of bids.
-
-    iterations: of CFR+.
-    """
-
-    def __init__(self, hands: Hands, iterations: int) -> None:
-        form = Ladder(hands.bidding.game, hands.device)
-        average = solve(form, iterations).average
-        self.table = torch.from_numpy(form.device.get(average)).to(hands.device)
-        self.bids, self.sizes = len(hands.bids), form.deal.shape
+class Teacher(ABC):
+    """The policy of a solved table, after every history of bids."""
 
     def policy(self, public: Public) -> Tensor:
         """What it plays at these tables. [n, actions, hands]"""
+        weights = self.weights(public)
+        rungs = torch.arange(weights.shape[1] - 1, device=weights.device)
+        legal = torch.cat((rungs > public.standing[:, None], public.standing[:, None] >= 0), 1)
+        weights = weights.clamp(min=0) * legal[:, :, None]
+        # It plays anything where it never gets to.
+        weights += legal[:, :, None] * (weights.sum(1, keepdim=True) == 0)
+        return weights / weights.sum(1, keepdim=True)
+
+    @abstractmethod
+    def weights(self, public: Public) -> Tensor:
+        """Numbers in proportion to what it plays, where that is legal. [n, actions, hands]"""
+
+
+class ExactTeacher(Teacher):
+    """The solution of a small table by so many iterations of CFR+."""
+
+    def __init__(self, hands: Hands, iterations: int) -> None:
+        self.hands, self.bids = hands, len(hands.bids)
+        form = Ladder(hands.bidding.game, hands.device)
+        average = solve(form, iterations).average
+        self.table = torch.from_numpy(form.device.get(average)).to(hands.device)
+        self.sizes = form.deal.shape
+
+    def weights(self, public: Public) -> Tensor:
         rungs = torch.arange(self.bids, device=self.table.device)
         at = ladder_numbers(public.bid_set, self.bids)
         after = at[:, None] | 1 << self.bids - 1 - rungs
         weights = torch.cat((self.table[BID][after], self.table[CALL][at][:, None]), 1)
-        legal = torch.cat((rungs > public.standing[:, None], public.standing[:, None] >= 0), 1)
-        weights = weights[:, :, : self.sizes[public.mover]].clamp(min=0) * legal[:, :, None]
-        # It plays anything where it never gets to.
-        weights += legal[:, :, None] * (weights.sum(1, keepdim=True) == 0)
-        return weights / weights.sum(1, keepdim=True)
+        return weights[:, :, : self.sizes[public.mover]]
+
+    def exploitability(self, net: BeliefNet) -> float:
+        """How much a perfect opponent wins from a network's own policy, in points per game."""
+        form = Ladder(self.hands.bidding.game, self.hands.device)  # not kept: it may be large
+        return respond(form, policy_table(form, Lookahead(self.hands, net))).exploitability
+
+
+class ShortMemoryTeacher(Teacher):
+    """The solution of a large table, as if seats remembered only the last `bids` bids."""
+
+    def __init__(self, hands: Hands, bids: int, iterations: int) -> None:
+        solver = ShortMemory(hands, bids)
+        solver.solve(iterations)
+        # Only this much is kept, because the solver takes many gigabytes.
+        self.policies = [policy.half() for policy in solver.policies()]
+        self.bids = bids
+        self.numbers = torch.from_numpy(solver.memories.numbers).to(hands.device)
+        self.rungs = torch.arange(len(hands.bids), device=hands.device)
+
+    def weights(self, public: Public) -> Tensor:
+        made = public.bid_set[:, None] >> self.rungs & 1
+        last = (made * (self.rungs + 1)).topk(self.bids).values  # the standing bid first
+        at = self.numbers[tuple(last.T.flip(0))]
+        return self.policies[public.mover][at].float()

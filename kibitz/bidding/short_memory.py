@@ -1,0 +1,192 @@
+"""Large games of rising bids, solved as if seats remembered only the last bids.
+
+With B bids there are 2^B histories, but far fewer *memories*: sets of at most `bids` last bids, and
+who is to move. Seats play the same after all histories with one memory. What follows depends only
+on memories and on both hands, so every iteration walks the memories twice: upwards with how likely
+each pair of hands is, downwards with what each pair of hands will get. A memory's regrets weigh the
+forgotten pasts by how likely they are, given the own hand. Such a solution is no equilibrium. How
+far off it is, a local response tells.
+
+A memory is written as its bids' rungs + 1, the oldest first and zeros before them. Memories that
+differ only in the oldest bid lead to the same ones; they are a *group*, and a group is a matrix
+product per hand.
+
+Source: M. Lanctot, R. Gibson, N. Burch, M. Zinkevich, M. Bowling, "No-regret learning in
+extensive-form games with imperfect recall", 2012.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..search.matching import Step, step_of, variant_named
+from .hands import Hands
+
+TOGETHER = 1 << 26  # pairs of hands that are computed at a time
+MISTAKE = 0.02  # share of bids that are drawn uniformly: pasts that nobody plays have odds, too
+NEGLIGIBLE = 1e-30  # so that nothing is divided by 0
+VARIANT = variant_named("discounted")
+
+
+class Memories:
+    """All memories of up to `bids` bids, numbered."""
+
+    def __init__(self, rungs: int, bids: int) -> None:
+        assert bids >= 2, "groups with different standing bids must not lead to the same memories"
+        self.rungs, self.bids = rungs, bids
+        found = [
+            (0,) * (bids - size) + made
+            for size in range(bids + 1)
+            for made in itertools.combinations(range(1, rungs + 1), size)
+        ]
+        # By the standing bid, then by group.
+        found.sort(key=lambda memory: (memory[-1], memory[1:], memory[0]))
+        self.all = np.array(found)  # [memories, bids]
+        self.numbers = np.full((rungs + 1,) * bids, -1)
+        self.numbers[tuple(self.all.T)] = np.arange(len(found))
+
+    def __len__(self) -> int:
+        return len(self.all)
+
+    def after(self, memories: NDArray[np.int64], rung: int) -> NDArray[np.int64]:
+        """The numbers of the memories after a bid. memories: [n, bids] -> [n]"""
+        kept = [*memories.T[1:], np.full(len(memories), rung + 1)]
+        numbers: NDArray[np.int64] = self.numbers[tuple(kept)]
+        return numbers
+
+    def groups(self) -> Iterator[tuple[int, list[NDArray[np.int64]]]]:
+        """For each standing rung, from -1 for none, the memories of each group."""
+        starts = np.flatnonzero((np.diff(self.all[:, 1:], axis=0) != 0).any(1)) + 1
+        parts = np.split(np.arange(len(self)), starts)
+        for last, group in itertools.groupby(parts, lambda part: int(self.all[part[0], -1])):
+            yield last - 1, [*group]
+
+
+class Portion(NamedTuple):
+    """Groups of memories with one standing bid, as many as are computed at a time."""
+
+    standing: int  # the rung, -1 where there is none
+    memories: Tensor  # their numbers; where a group has fewer, that of a spare row [groups, rows]
+    following: Tensor  # the numbers after each higher bid [groups, bids]
+
+
+class ShortMemory:
+    """Solves a table, as if seats remembered only the last `bids` bids."""
+
+    def __init__(self, hands: Hands, bids: int) -> None:
+        self.hands, self.memories = hands, Memories(len(hands.bids), bids)
+        self.sizes = [len(odds) for odds in hands.odds]
+        self.gains = hands.gains, hands.gains.transpose(1, 2)  # of the bidder, by mover
+        rows, actions = len(self.memories) + 1, len(hands.bids) + 1
+        self.regrets, self.average = (
+            [torch.zeros(rows, actions, size, device=hands.device) for size in self.sizes]
+            for _ in range(2)
+        )
+        pairs = [(rows, *self.sizes), (rows, *reversed(self.sizes))]
+        # By mover: how likely its hand and the other's are, and what the other, who has bid, gets
+        # with its hand and the mover's.
+        self.reach = [torch.zeros(pairs[mover], device=hands.device) for mover in range(2)]
+        self.worth = [torch.zeros(pairs[1 - mover], device=hands.device) for mover in range(2)]
+        self.portions = [*self._portions()]
+        self.iterations = 0
+
+    def _portions(self) -> Iterator[Portion]:
+        pairs = self.sizes[0] * self.sizes[1]
+        for standing, groups in self.memories.groups():
+            higher = range(standing + 1, self.memories.rungs)
+            most = max(max(map(len, groups)), len(higher))
+            together = max(TOGETHER // (most * pairs), 1)
+            for first in range(0, len(groups), together):
+                yield self._portion(standing, groups[first : first + together])
+
+    def _portion(self, standing: int, groups: list[NDArray[np.int64]]) -> Portion:
+        rows = np.full((len(groups), max(map(len, groups))), len(self.memories))
+        for row, group in zip(rows, groups, strict=True):
+            row[: len(group)] = group
+        firsts = self.memories.all[rows[:, 0]]
+        higher = range(standing + 1, self.memories.rungs)
+        following = [self.memories.after(firsts, rung) for rung in higher]
+        after = np.stack(following, 1) if following else np.zeros((len(groups), 0), np.int64)
+        device = self.hands.device
+        return Portion(standing, *(torch.from_numpy(part).to(device) for part in (rows, after)))
+
+    def solve(self, iterations: int, progress: Callable[[int], object] = lambda done: None) -> None:
+        """So many iterations more, in each of which both seats learn once."""
+        for done in range(1, iterations + 1):
+            self.iterations += 1
+            step = step_of(VARIANT, self.iterations)
+            for seat in range(2):
+                self._spread()
+                self._learn(seat, step)
+            progress(done)
+
+    def policies(self) -> list[Tensor]:
+        """What the movers of both seats do on average. [memories, actions, hands]
+
+        Zeros where a seat is never to move.
+        """
+        return [
+            weights[:-1] / weights[:-1].sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+            for weights in self.average
+        ]
+
+    def _legal(self, standing: int) -> slice:
+        """The higher bids, and the call if there is something to call."""
+        return slice(standing + 1, self.memories.rungs + (standing >= 0))
+
+    def _policy(self, mover: int, at: Portion) -> Tensor:
+        """By regret matching. [groups, rows, legal actions, hands]"""
+        weights = self.regrets[mover][:, self._legal(at.standing)][at.memories].clamp(min=0)
+        total = weights.sum(2, keepdim=True)
+        return torch.where(total > 0, weights / total.clamp(min=NEGLIGIBLE), 1 / weights.shape[2])
+
+    def _spread(self) -> None:
+        """How likely both hands are at each memory, if both seats make a few mistakes."""
+        self.reach[0][0] = self.hands.odds[0][:, None] * self.hands.odds[1]
+        for at in self.portions:
+            bids = at.following.shape[1]
+            for mover in range(2 if bids else 0):
+                policy = self._policy(mover, at)
+                policy = torch.lerp(policy, torch.full_like(policy, 1 / policy.shape[2]), MISTAKE)
+                before = self.reach[mover][at.memories]
+                after = torch.einsum("grbh,grho->gboh", policy[:, :, :bids], before)
+                self.reach[1 - mover][at.following] = after
+
+    def _learn(self, seat: int, step: Step) -> None:
+        """One step of a seat, and what all hands get by the policies before it."""
+        for at in reversed(self.portions):
+            for mover in range(2):
+                policy = self._policy(mover, at)
+                after = self.worth[1 - mover][at.following]  # [groups, bids, hands, other hands]
+                bids = after.shape[1]
+                worth = torch.einsum("grbh,gbho->groh", policy[:, :, :bids], after)
+                if at.standing >= 0:
+                    called = self.gains[mover][at.standing]
+                    worth -= policy[:, :, -1, None] * called.T
+                self.worth[mover][at.memories] = -worth
+                if mover == seat:
+                    self._improve(mover, at, policy, after, step)
+
+    def _improve(self, mover: int, at: Portion, policy: Tensor, after: Tensor, step: Step) -> None:
+        """Update the mover's regrets and its average policy."""
+        reach = self.reach[mover][at.memories]
+        odds = reach.sum(3, keepdim=True)
+        beliefs = reach / odds.clamp(min=NEGLIGIBLE)
+        values = torch.empty_like(policy)
+        values[:, :, : after.shape[1]] = torch.einsum("grho,gbho->grbh", beliefs, after)
+        if at.standing >= 0:
+            values[:, :, -1] = -(beliefs * self.gains[mover][at.standing]).sum(3)
+        values -= (values * policy).sum(2, keepdim=True)
+        numbers, legal = step[0], self._legal(at.standing)
+        regrets, average = self.regrets[mover][:, legal], self.average[mover][:, legal]
+        values += regrets[at.memories]
+        kept = torch.where(values > 0, float(numbers["above"]), float(numbers["below"]))
+        regrets[at.memories] = values * kept
+        average[at.memories] += float(numbers["average"]) * odds.transpose(2, 3) * policy
