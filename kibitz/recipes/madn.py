@@ -42,13 +42,15 @@ POLICY = PolicyTraining(
     game="madn",
     net="residual",
     config=DEFAULT.config,
-    learning=PolicyLearning(batch=16_384, passes=2, learning_rate=1e-3, trace=0.98),
+    learning=PolicyLearning(
+        batch=32_768, learning_rate=1e-3, steps=12_000, entropy=0.02, trace=0.98
+    ),
     games=8192,
     ticks=64,
     opponents=("greedy", "rules", "runner"),
     opponent_share=0.25,
-    iterations=600,
-    gate_every=30,
+    iterations=400,
+    gate_every=50,
     gate_games=1000,
     baselines=BASELINES,
 )

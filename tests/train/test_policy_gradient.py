@@ -190,6 +190,19 @@ def test_a_step_makes_good_decisions_likelier_and_no_further_than_allowed(game, 
     assert after > -learning.clip
 
 
+def test_the_reward_for_entropy_falls_with_the_learning_rate(game, net):
+    learner = PolicyLearner(game, net, PolicyLearning(warm_up=5, steps=50, batch=32), "cpu", 0)
+    stretch, which = played(game, net).stretch, torch.arange(32)
+    lessons, found = learner.judged(stretch), []
+    for learner.step in (0, 5, 50):
+        examples = learner.examples_of(stretch, lessons, which)
+        found.append((float(examples.entropy), learner.learning_rate()))
+    start = PolicyLearning().entropy, PolicyLearning().learning_rate
+    assert found[0] == pytest.approx((start[0], start[1] / 5))
+    assert found[1] == pytest.approx(start)
+    assert found[2] == pytest.approx((start[0] / 10, start[1] / 10))
+
+
 def test_it_learns_to_beat_a_given_player(tmp_path):
     """Against somebody who plays anything at all, knowing one's card is worth a quarter a game."""
     chosen = replace(TINY, opponents=("random",), opponent_share=1.0, games=128, iterations=60)

@@ -21,7 +21,7 @@ from ...search.stretch import (
     judge_all,
     recall_all,
 )
-from ..tree_search.learner import Stepper, warmed_up
+from ..tree_search.learner import Stepper, fallen, warmed_up
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class PolicyLearning:
     clip: float = 0.2
     """How much likelier or less likely an action may become by one stretch."""
     entropy: float = 0.01
-    """Reward for a policy that leaves open what it does: without it, it stops trying too soon."""
+    """Reward for a policy that leaves open what it does: without it, it stops trying too soon. It
+    falls like the learning rate, without the warm-up."""
     trace: float = 0.97
     """How much of a surprise belongs to the decision before: 1 is all of it, and noisy."""
     value_weight: float = 1.0
@@ -68,6 +69,7 @@ class Examples(NamedTuple):
     weights: Tensor  # 0 where that is not known. [batch]
     values: Tensor  # by seat, the one that looks first; NaN if unknown. [batch, seats]
     margins: Tensor  # of the seats that look; NaN if unknown. [batch]
+    entropy: Tensor  # the reward for it at this step, a number
 
 
 class PolicyLearner(Stepper[MarginNet, Examples]):
@@ -107,6 +109,9 @@ class PolicyLearner(Stepper[MarginNet, Examples]):
             weights=self.tensor(lessons.weights).flatten()[which],
             values=self.tensor(lessons.values).flatten(0, 1)[which],
             margins=self.tensor(lessons.margins).flatten()[which],
+            entropy=torch.tensor(
+                self.learning.entropy * fallen(self.learning, self.step), device=self.device
+            ),
         )
 
     def examples(self, positions: Examples) -> Examples:
@@ -122,14 +127,10 @@ class PolicyLearner(Stepper[MarginNet, Examples]):
             logits, values, margins = self.net.heads(examples.views)
         losses = self.losses(examples, logits.float(), values.float(), margins)
         learning = self.learning
-        weights = {
-            "policy": 1.0,
-            "value": learning.value_weight,
-            "entropy": -learning.entropy,
-            "margin": learning.margin_weight,
-        }
-        total = sum(weights[name] * losses[name] for name in weights if name in losses)
-        assert isinstance(total, Tensor)
+        total = losses["policy"] - examples.entropy * losses["entropy"]
+        total = total + learning.value_weight * losses["value"]
+        if "margin" in losses:
+            total = total + learning.margin_weight * losses["margin"]
         total.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), learning.gradient_clip)
         return {name: loss.detach() for name, loss in losses.items()}

@@ -25,6 +25,7 @@ class PolicyTraining(Training):
 
     method: ClassVar[str] = "policy"
     searches: ClassVar[bool] = False
+    half_precision: ClassVar[bool] = True
 
     learning: PolicyLearning
     games: int = 512

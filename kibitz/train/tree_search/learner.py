@@ -53,9 +53,14 @@ def warmed_up(learning: WarmingUp, step: int) -> float:
     """The learning rate of a step: it rises, then falls as a cosine to a tenth."""
     if step < learning.warm_up:
         return learning.learning_rate * (step + 1) / learning.warm_up
+    return learning.learning_rate * fallen(learning, step)
+
+
+def fallen(learning: WarmingUp, step: int) -> float:
+    """A factor that falls as a cosine from 1, after the warm-up, to a tenth."""
     falling = max(1, learning.steps - learning.warm_up)
-    done = min(1.0, (step - learning.warm_up) / falling)
-    return learning.learning_rate * (0.55 + 0.45 * math.cos(math.pi * done))
+    done = min(1.0, max(0, step - learning.warm_up) / falling)
+    return 0.55 + 0.45 * math.cos(math.pi * done)
 
 
 @dataclass(frozen=True)
