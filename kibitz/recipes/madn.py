@@ -4,6 +4,8 @@
 game as a ring, and searches what it has learnt. Both are for a GPU and take any preset:
 `-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
+`dropout` is `muzero` for a network that has learnt with open hands (`-o reveal=all`): every foreign
+hand is hidden, at first never and from the middle of the run on always.
 `smoke` is small enough to watch on two cores.
 """
 
@@ -14,6 +16,7 @@ from dataclasses import replace
 from ..search.mcts import Settings
 from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
+from ..train.tree_search.growth import Growth
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 from ._any_game import imagined_search
@@ -49,6 +52,8 @@ MUZERO = MuZeroTraining(
     baselines=BASELINES,
 )
 
+DROPOUT = replace(MUZERO, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
+
 SMOKE = replace(
     MUZERO,
     options={"preset": "dmadn", "num_players": 2, "distance": 8, "max_plies": 120},
@@ -64,4 +69,4 @@ SMOKE = replace(
     baselines=("random",),
 )
 
-RECIPES = {"default": DEFAULT, "muzero": MUZERO, "smoke": SMOKE}
+RECIPES = {"default": DEFAULT, "muzero": MUZERO, "dropout": DROPOUT, "smoke": SMOKE}
