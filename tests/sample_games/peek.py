@@ -109,6 +109,10 @@ def redeal(s, seat, rng):
         s.card = below(rng, 2)
 
 
+def lay_open(states):
+    states["face"] = FACE_UP
+
+
 @rule
 def known(s, seat):
     card = int(s.card) + 1 if sees(s, seat) or s.card == NOTHING else 3
@@ -130,6 +134,7 @@ GAME = Game(
     score=score,
     observe=observe,
     redeal=redeal,
+    lay_open=lay_open,
     known=known,
     score_range=(-2.0, 2.0),
 )
