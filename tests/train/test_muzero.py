@@ -17,7 +17,14 @@ from kibitz.nets.kinds import all_kinds
 from kibitz.recipes import any_muzero, recipe
 from kibitz.search.mcts import Search, Settings
 from kibitz.train.folder import Listed, read_stored, write_tensors
-from kibitz.train.muzero.learner import Sequences, UnrolledLearner, Unrolling, balanced, codes_of
+from kibitz.train.muzero.learner import (
+    Sequences,
+    UnrolledLearner,
+    Unrolling,
+    balanced,
+    codes_of,
+    odds_of_codes,
+)
 from kibitz.train.muzero.loop import MuZeroTraining
 from kibitz.train.replay import Replay, Shard
 from kibitz.train.run import Run
@@ -117,6 +124,20 @@ def test_codes_are_outcomes_and_one_for_none():
     assert codes_of(np.array([-1, 0, 2]), 4).tolist() == [0, 1, 3]
     assert codes_of(np.array([-1, 0, 5]), 4).tolist() == [0, 1, 3]
     assert codes_of(np.array([-1, 0, 5]), 1).tolist() == [0, 0, 0]
+
+
+def test_odds_are_those_of_the_rules_where_one_throw_comes(game, replay):
+    """Not what was thrown, which says little about a coin."""
+    _, batch = drawn(replay)
+    examples = student(game).examples(batch)
+    moved = examples.value_weights[:, 1:] > 0
+    assert examples.odds[moved].tolist() == [[0, 0.5, 0.375, 0.125]] * int(moved.sum())
+    assert odds_of_codes(np.array([[0.25, 0.75], [0, 0]]), 3).tolist() == [
+        [0, 0.25, 0.75],
+        [1, 0, 0],
+    ]
+    shared = odds_of_codes(np.array([[0.2, 0.3, 0.5]]), 3)  # two outcomes share a code
+    assert shared[0] == pytest.approx([0, 0.7, 0.3])
 
 
 # Losses ------------------------------------------------------------------------------------------
