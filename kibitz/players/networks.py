@@ -185,14 +185,8 @@ def network(
     is asked about so many deals of what is hidden.
     """
     if deals := own.pop("deals", ""):
-        count = whole("deals", deals, least=1)
         who = network(game, name, path, mode, temperature, sims, threshold, device, **own)
-        assert isinstance(who, (NetPlayer, TreeSearch))
-        if mode != "argmax":
-            raise PlayerError(
-                f"deals={deals}: it plays what it prefers, so there is no mode={mode}"
-            )
-        return Determinised(game, who, count, name)
+        return _determinised(game, who, deals, mode)
     _check_device(device)
     model = own.pop("model", "")
     if code := own.pop("code", ""):
@@ -218,6 +212,13 @@ def network(
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
+
+
+def _determinised(game: Game, who: Player, deals: str, mode: str) -> Determinised:
+    assert isinstance(who, (NetPlayer, TreeSearch))
+    if mode != "argmax":
+        raise PlayerError(f"deals={deals}: it plays what it prefers, so there is no mode={mode}")
+    return Determinised(game, who, whole("deals", deals, least=1), who.name)
 
 
 def network_of(who: Player) -> nn.Module | None:

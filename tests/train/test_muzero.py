@@ -14,17 +14,11 @@ import kibitz
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets.kinds import all_kinds
+from kibitz.nets.latent import codes_of, odds_of_codes
 from kibitz.recipes import any_muzero, recipe
 from kibitz.search.mcts import Search, Settings
 from kibitz.train.folder import Listed, read_stored, write_tensors
-from kibitz.train.muzero.learner import (
-    Sequences,
-    UnrolledLearner,
-    Unrolling,
-    balanced,
-    codes_of,
-    odds_of_codes,
-)
+from kibitz.train.muzero.learner import Sequences, UnrolledLearner, Unrolling, balanced
 from kibitz.train.muzero.loop import MuZeroTraining
 from kibitz.train.replay import Replay, Shard
 from kibitz.train.run import Run

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...game import Game
-from ...nets.latent import LatentNet
+from ...nets.latent import LatentNet, codes_of, odds_of_codes
 from ...search.consequences import consequences
 from ..replay import Positions, Replay
 from ..tree_search.learner import Stepper, effects_of_a_gain
@@ -235,20 +235,6 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
                 logits, target, reduction="none"
             ).sum(1)
         return (wrong * examples.value_weights[:, k]).mean()
-
-
-def codes_of(outcomes: NDArray[np.integer], codes: int) -> NDArray[np.int64]:
-    """The chance codes of outcomes: 0 for none (-1); with few codes some outcomes share one."""
-    if codes == 1:
-        return np.zeros(outcomes.shape, np.int64)
-    return np.where(outcomes < 0, 0, 1 + outcomes % (codes - 1)).astype(np.int64)
-
-
-def odds_of_codes(odds: NDArray[np.float64], codes: int) -> NDArray[np.float64]:
-    """The odds of outcomes as those of codes; 0 is for what is missing. [rows, codes]"""
-    found = odds @ np.eye(codes)[codes_of(np.arange(odds.shape[1]), codes)]
-    found[:, 0] = 1 - odds.sum(1)
-    return np.asarray(found)
 
 
 def balanced(logits: Tensor, happened: Tensor, weights: Tensor) -> Tensor:
