@@ -148,6 +148,7 @@ class Game:
     odds: Function
     roll: Function = field(default_factory=lambda: roll_by_odds)
     redeal: Function = nothing_hidden
+    lay_open: Function | None = None  # lay_open(states), in place: all seats see all from now on
     label: Function = same_label
     margin: Function = None  # type: ignore[assignment]  # None: the score
     candidates: Function = field(default_factory=lambda: all_legal)  # that are worth a search

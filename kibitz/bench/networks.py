@@ -72,7 +72,7 @@ def bench_search(
     """
     began = time.perf_counter()
     game = load(name, **options)
-    batch = _midgame(game, trees, device)
+    batch = midgame(game, trees, device)
     settings = Settings(simulations=simulations)
     evaluator = recipe_evaluator(game, device, eager)
     _simulate_once(batch, evaluator)
@@ -132,7 +132,7 @@ def _rollouts_per_s(batch: Batch, settings: Settings, threads: int | None) -> fl
     return batch.size * settings.simulations / took
 
 
-def _midgame(game: Game, size: int, device: str) -> Batch:
+def midgame(game: Game, size: int, device: str) -> Batch:
     """Tables a few moves into the game, at which a seat is to move."""
     batch = Batch(game, size, device=device, seed=1)
     batch.wander(6)
@@ -210,7 +210,7 @@ def evaluations_per_s(game: Game, device: str, size: int) -> float:
 
     from ..bidding.bilinear import ChildValues
 
-    batch = _midgame(game, size, device)
+    batch = midgame(game, size, device)
     turns, (lists, counts) = batch.turns(), batch.actions()
     views = torch.zeros(size, game.view_size, device=device)
     batch.observe(turns, views)

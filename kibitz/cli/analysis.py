@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table as Grid
 
 from .app import (
+    Device,
     DrawnSeed,
     GameName,
     Json,
@@ -234,6 +235,36 @@ def study(
         out.print(looks, highlight=False, markup=False)
     if found.rounds:
         out.print(_rounds(found))
+
+
+@app.command(epilog="Example: kibitz model madn runs/madn/player.safetensors -o preset=madn_teams")
+def model(
+    name: GameName,
+    file: Annotated[str, typer.Argument(help="The network of a run of MuZero.")],
+    games: Annotated[int, typer.Option(min=1, help="Games that it plays with itself.")] = 50,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    seed: DrawnSeed = None,
+    as_json: Json = False,
+) -> None:
+    """How well a network that imagines the game knows the rules: ends, turns and odds of chance."""
+    from ..arena.imagined import model_quality
+
+    game = load_game(name, option)
+    with err.status("comparing ..."):
+        found = model_quality(game, file, games=games, seed=seed, device=device)
+    if as_json:
+        print_json(found.as_json())
+        return
+    rows = {"moves that end the game": found.ends, "moves that do not": found.goes_on}
+    for who, share in sorted(found.turns.items()):
+        rows["the same seat goes on" if who == 0 else f"{who} seats on is next"] = share
+    grid = Grid.grid(padding=(0, 2))
+    for what, share in rows.items():
+        grid.add_row(f"{what}, known", f"{or_none(share.share, '.2%')} of {share.moves:,}")
+    grid.add_row("divergence of the odds of chance, nats", f"{found.chance_kl:.4f}")
+    grid.add_row("throws of chance compared", f"{found.throws:,}")
+    out.print(grid)
 
 
 def _deeds(found: Study) -> Grid:

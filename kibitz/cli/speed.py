@@ -97,6 +97,35 @@ def bench_search(
     out.print(grid)
 
 
+@bench_app.command("latent", epilog="Example: kibitz bench latent kuhn --trees 64")
+def bench_latent(
+    name: GameName,
+    option: OptionTexts = None,
+    device: Device = "cpu",
+    trees: Annotated[int, typer.Option(min=1, help="Trees searched in lockstep.")] = 256,
+    simulations: Annotated[int, typer.Option(min=2, help="Simulations per tree.")] = 16,
+    recipe: Annotated[str, typer.Option(help="Which recipe of the game.")] = "muzero",
+    as_json: Json = False,
+) -> None:
+    """Simulations per second in a learned model, beside steps of its network alone.
+
+    A GPU needs thousands of trees: --device cuda --trees 16384 --simulations 50.
+    """
+    from ..bench import bench_latent as measured
+
+    with err.status("measuring ..."):
+        result = measured(name, options_of(option), device, trees, simulations, recipe)
+    if as_json:
+        print_json(result.as_json())
+        return
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_row("simulations/s", f"{result.simulations_per_s:,.0f}")
+    for size, speed in result.steps_per_s.items():
+        grid.add_row(f"the network alone, batches of {size}", f"{speed:,.0f} steps/s")
+    grid.add_row(f"ratio to batches of {result.best_batch}", f"{result.ratio:.2f}")
+    out.print(grid)
+
+
 @bench_app.command(
     "move", epilog="Example: kibitz bench move beasty_bar --player champion:sims=200 --json"
 )

@@ -29,6 +29,7 @@ from .cases import OptionSet, option_sets, shown_options
 from .hidden import (
     dice_cannot_be_foretold,
     known_names_what_a_seat_knows,
+    laid_open_hides_nothing,
     news_keeps_secrets,
     onlookers_see_no_secrets,
     players_do_not_peek,
@@ -111,6 +112,7 @@ REHEARSED: tuple[Promise, ...] = (
     redealing_changes_what_is_hidden,
     redealing_contradicts_nothing,
     redealt_games_go_on,
+    laid_open_hides_nothing,
     players_do_not_peek,
     decisive_actions_win,
     keys_name_positions,

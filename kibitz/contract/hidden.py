@@ -174,6 +174,24 @@ def _listed(names: set[str]) -> str:
     return " or ".join(map(repr, sorted(names)))
 
 
+def laid_open_hides_nothing(trial: Trial) -> None:
+    """Where a position is laid open, nothing is left to re-deal, and the same can be done."""
+    game, rng = trial.game, trial.rng(9)
+    if game.lay_open is None:
+        raise NotTried("there is no `lay_open`: what is hidden stays so")
+    for s in trial.thinned(trial.decisions, HEARD):
+        states = np.array([s])
+        game.lay_open(states)
+        opened, seat = states[0], trial.turn(s)
+        if trial.turn(opened) != seat or trial.legal(opened) != trial.legal(s):
+            raise Broken(f"{trial.at(s)}: `lay_open` changes whose turn it is or what is legal")
+        if game.flaw is not None and (wrong := game.wrong_with(opened)):
+            raise Broken(f"{trial.at(s)}: laid open it is no position: {wrong}")
+        for seat in range(game.seats):
+            if trial.redealt(opened, seat, rng).tobytes() != opened.tobytes():
+                raise Broken(f"{trial.at(s)}: laid open it still hides something from seat {seat}")
+
+
 def redealt_games_go_on(trial: Trial) -> None:
     """A re-dealt position plays on to the end by the rules."""
     rng = trial.rng()

@@ -10,7 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from ..game import Game
@@ -169,6 +171,20 @@ def fitted_latent(game: Game) -> dict[str, object]:
         "largest_score": float(max(map(abs, game.score_range))),
         "zero_sum": game.zero_sum,
     }
+
+
+def codes_of(outcomes: NDArray[np.integer], codes: int) -> NDArray[np.int64]:
+    """The chance codes of outcomes: 0 for none (-1); with few codes some outcomes share one."""
+    if codes == 1:
+        return np.zeros(outcomes.shape, np.int64)
+    return np.where(outcomes < 0, 0, 1 + outcomes % (codes - 1)).astype(np.int64)
+
+
+def odds_of_codes(odds: NDArray[np.float64], codes: int) -> NDArray[np.float64]:
+    """The odds of outcomes as those of codes; 0 is for what is missing. [rows, codes]"""
+    found = odds @ np.eye(codes)[codes_of(np.arange(odds.shape[1]), codes)]
+    found[:, 0] = 1 - odds.sum(1)
+    return np.asarray(found)
 
 
 def initialise(net: nn.Module, seed: int, small: set[nn.Module]) -> None:

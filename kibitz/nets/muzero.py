@@ -47,6 +47,8 @@ class MuZeroNet(LatentNet):
         self.end = nn.Linear(HEAD, 1)
         small: set[nn.Module] = {self.policy, self.value, self.turn, self.end, self.chance}
         small |= {part.narrow for part in self.modules() if isinstance(part, Block)}
+        # Latents are from 0 to 1. Beside large actions and codes nobody would see what they say.
+        small |= {self.action, self.code}
         initialise(self, seed, small)
 
     @property

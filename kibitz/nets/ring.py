@@ -78,7 +78,8 @@ class RingNet(LatentNet):
         self.end = nn.Linear(HIDDEN, 1)
         small: set[nn.Module] = {self.policy, self.value, self.turn, self.end, self.chance}
         small |= {part.second for part in self.modules() if isinstance(part, RingBlock)}
-        small.add(self.place)
+        # Latents are from 0 to 1. Beside large actions and codes nobody would see what they say.
+        small |= {self.action, self.place, self.code}
         initialise(self, seed, small)
 
     @property

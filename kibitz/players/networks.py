@@ -18,6 +18,7 @@ from ..games import module
 from ..options import shortened
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
+from .determinised import Determinised
 from .imagining import LatentTreeSearch, imagining_settings
 from .searching import TreeSearch
 from .sight import Actions, Odds, Player, PlayerError, Sight
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
+OF_ANY = ("code", "model", "deals")  # options of every network, taken from a text one by one
 OF_A_SEARCH = ("leaves", "explore")  # options that a network alone does not have
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
@@ -179,8 +181,12 @@ def network(
     own: options of the kind of network, such as how long it looks ahead; `code=FILE.py`, the file
     of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
     together, `explore=2`, PUCT's constant, and `model=rules`, which lets a network that imagines
-    the game search true positions instead.
+    the game search true positions instead. `deals=8`: the network has learnt with open hands, and
+    is asked about so many deals of what is hidden.
     """
+    if deals := own.pop("deals", ""):
+        who = network(game, name, path, mode, temperature, sims, threshold, device, **own)
+        return _determinised(game, who, deals, mode)
     _check_device(device)
     model = own.pop("model", "")
     if code := own.pop("code", ""):
@@ -206,6 +212,13 @@ def network(
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
+
+
+def _determinised(game: Game, who: Player, deals: str, mode: str) -> Determinised:
+    assert isinstance(who, (NetPlayer, TreeSearch))
+    if mode != "argmax":
+        raise PlayerError(f"deals={deals}: it plays what it prefers, so there is no mode={mode}")
+    return Determinised(game, who, whole("deals", deals, least=1), who.name)
 
 
 def network_of(who: Player) -> nn.Module | None:
@@ -275,7 +288,7 @@ def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     """The options of a kind of network, from texts or by default."""
     parameters = inspect.signature(kind.judge).parameters.values()
     has = {p.name: p for p in parameters if p.kind is p.KEYWORD_ONLY and p.name != "temperature"}
-    check_options("net", own, [*REGISTRY["net"].defaults, "code", "model", *OF_A_SEARCH, *has])
+    check_options("net", own, [*REGISTRY["net"].defaults, *OF_ANY, *OF_A_SEARCH, *has])
     settings: dict[str, Any] = {key: p.default for key, p in has.items()}
     for key, text in own.items():
         number = has[key].annotation == "int"

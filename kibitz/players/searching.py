@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Literal, TypeAlias
 
@@ -15,7 +16,7 @@ from ..options import shortened
 from ..search.latent import LatentSearch
 from ..search.lines import Line
 from ..search.mcts import Evaluator, Search, Settings
-from ..search.settings import Found, without_later
+from ..search.settings import Found, Integers, without_later
 from .scripted import Scripted
 from .sight import Actions, Player, PlayerError, Sight, States
 from .texts import REGISTRY, check_options, limit, real, register, whole
@@ -74,16 +75,24 @@ class TreeSearch:
         return f"tree search {json.dumps(settings, sort_keys=True)} {evaluator}"
 
     def choose(self, sight: Sight) -> Actions:
-        states, (legal, counts) = sight.imagine(), sight.legal
-        chosen = legal[:, 0].astype(np.int64)
-        open_ = np.flatnonzero(counts > 1)  # where there is a choice
+        chosen = sight.legal[0][:, 0].astype(np.int64)
+        for part, found in self.searched(sight, sight.imagine()):
+            chosen[part] = found.best
+        return chosen
+
+    def searched(self, sight: Sight, states: States) -> Iterator[tuple[Integers, Found]]:
+        """What the search finds wherever there is a choice: numbers of tables, and what of them.
+
+        states: as the player imagines the tables.
+        """
+        open_ = np.flatnonzero(sight.legal[1] > 1)
         for first in range(0, len(open_), self.trees):
             part = open_[first : first + self.trees]
             # The streams are the player's: no search can foretell what the table will throw.
             rngs = sight.rngs[part]
-            chosen[part] = self.think(states[part], rngs, self._leaves(sight)).best
+            found = self.think(states[part], rngs, self._leaves(sight))
             sight.rngs[part] = rngs
-        return chosen
+            yield part, found
 
     def think(self, states: States, rngs: Streams, leaves: int = 1) -> Found:
         """Everything that the search finds; `rngs` advance."""

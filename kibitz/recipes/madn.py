@@ -5,6 +5,8 @@ a search and learns the same network from many more games. `muzero` learns the g
 searches what it has learnt. They are for a GPU, and take any preset:
 `-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
+`dropout` is `muzero` for a network that has learnt with open hands (`-o reveal=all`): every foreign
+hand is hidden, at first never and from the middle of the run on always.
 `smoke` is small enough to watch on two cores.
 """
 
@@ -17,6 +19,7 @@ from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
 from ..train.policy_gradient.learner import PolicyLearning
 from ..train.policy_gradient.loop import PolicyTraining
+from ..train.tree_search.growth import Growth
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
 from ._any_game import imagined_search
@@ -69,6 +72,8 @@ MUZERO = MuZeroTraining(
     baselines=BASELINES,
 )
 
+DROPOUT = replace(MUZERO, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
+
 SMOKE = replace(
     MUZERO,
     options={"preset": "dmadn", "num_players": 2, "distance": 8, "max_plies": 120},
@@ -84,4 +89,10 @@ SMOKE = replace(
     baselines=("random",),
 )
 
-RECIPES = {"default": DEFAULT, "policy": POLICY, "muzero": MUZERO, "smoke": SMOKE}
+RECIPES = {
+    "default": DEFAULT,
+    "policy": POLICY,
+    "muzero": MUZERO,
+    "dropout": DROPOUT,
+    "smoke": SMOKE,
+}

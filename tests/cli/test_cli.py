@@ -75,6 +75,7 @@ def test_one_game_is_described_with_its_options_and_players():
         ["bench"],
         ["bench", "rules"],
         ["bench", "search"],
+        ["bench", "latent"],
         ["bench", "move"],
         ["bench", "selfplay"],
         ["bench", "net"],
@@ -82,6 +83,7 @@ def test_one_game_is_described_with_its_options_and_players():
         ["train"],
         ["analyse"],
         ["exploit"],
+        ["model"],
         ["import"],
         ["export"],
         ["demo"],
@@ -494,6 +496,22 @@ def test_the_bench_of_self_play_needs_a_recipe_that_searches():
 def test_the_bench_of_search_says_how_long_the_first_simulation_took():
     words = ("bench", "search", "kuhn", "--trees", "4", "--simulations", "2", "--json")
     assert json.loads(run(*words))["first_simulation_s"] > 0
+
+
+def test_the_bench_of_latent_search_compares_it_with_its_network(monkeypatch):
+    from kibitz.bench import latent
+
+    monkeypatch.setitem(latent.BATCHES, "cpu", (4, 8))
+    words = ("bench", "latent", "kuhn", "--trees", "4", "--simulations", "4", "--json")
+    result = json.loads(run(*words))
+    assert [*result["steps_per_s"]] == ["4", "8"] and result["net"] == "muzero"
+    assert result["best_batch"] == int(max(result["steps_per_s"], key=result["steps_per_s"].get))
+    assert 0 < result["ratio"] < 1 < result["simulations_per_s"]
+
+
+def test_the_bench_of_latent_search_needs_a_recipe_that_learns_a_model(refused):
+    words = ("bench", "latent", "kuhn", "--recipe", "any")
+    assert "the recipe 'any' of kuhn does not learn a model" in refused(*words)
 
 
 def test_shell_completion_knows_the_games():

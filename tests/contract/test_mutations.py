@@ -45,6 +45,10 @@ def rows(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "three_in_a_row", edits)
 
 
+def peek(name: str, promise: str, *edits: str) -> Mistake:
+    return Mistake(name, promise, "peek", edits)
+
+
 def dice(name: str, promise: str, *edits: str) -> Mistake:
     return Mistake(name, promise, "liars_dice", edits)
 
@@ -193,6 +197,18 @@ MISTAKES = [
         "redealing_contradicts_nothing",
         "PASS, BET\n    return 2\n",
         "PASS, BET\n    return 1 if s.card[turn(s)] == 0 else 2\n",
+    ),
+    peek(
+        "a card that is laid open stays hidden",
+        "laid_open_hides_nothing",
+        """    states["face"] = FACE_UP""",
+        """    states["face"] = FACE_DOWN""",
+    ),
+    peek(
+        "laying a card open takes the guess back",
+        "laid_open_hides_nothing",
+        """    states["face"] = FACE_UP""",
+        """    states["face"], states["stake"] = FACE_UP, 0""",
     ),
     # chance
     kuhn("the odds do not sum to 1", "odds_sum_to_one", "else 1.0 / left", "else 1.0 / 3"),

@@ -183,6 +183,20 @@ def test_chance_draws_which_hands_are_shown():
             assert np.array_equal(face.look(t, seat), face.look(s, seat))
 
 
+def test_positions_are_lawful_whatever_probability_they_began_with():
+    """Training raises it from game to game; what is shown must still agree with it."""
+    for reveal in ("all", "0.3", "own"):
+        s = random_states(DOG.bind(reveal=reveal), 3, 60)[-1]
+        for other in ("all", "0.6", "own"):
+            assert DOG.bind(reveal=other).wrong_with(s) == ""
+    s.shown[1] = 1
+    assert "hands" in DOG.wrong_with(s)
+    s.shown[1], s.hidden_per_mille = 0, 1001
+    assert "hands" in DOG.wrong_with(s)
+    s.hidden_per_mille = 0
+    assert "hands" in DOG.wrong_with(s)
+
+
 def test_planes_and_the_compact_view_show_the_same():
     for preset in ("madn", "dmadn", "dog"):
         game = games.load("madn", preset=preset)

@@ -53,6 +53,21 @@ def test_what_follows_depends_on_action_and_code(net):
     assert not torch.allclose(follow[0], follow[1])
 
 
+@torch.no_grad()
+def test_actions_and_codes_do_not_drown_out_the_position(net):
+    """Untrained: what follows differs at least as much from view to view as by what is done."""
+    latents = net.represent(views(7))
+    actions, codes = (torch.arange(7) % size for size in (7, 3))
+    same, none = torch.zeros_like(actions), latents[:1].expand_as(latents)
+
+    def spread(*steps):
+        before, chosen, came = steps
+        return net.settle(before, net.act(before, chosen), came).std(0).mean()
+
+    by_position = spread(latents, same, same)
+    assert by_position > spread(none, actions, same) and by_position > spread(none, same, codes)
+
+
 def turned(latents, steps):
     return torch.roll(latents, steps, 2)
 

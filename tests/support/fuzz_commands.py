@@ -427,6 +427,7 @@ FIRST = (  # so that all is compiled that the commands use
     *(f"bench rules {name}" for name in (*GAMES, "coin.py")),
     "bench search kuhn --trees 2 --simulations 2",
     "bench search beasty_bar --trees 2 --simulations 2",
+    "bench latent kuhn --trees 2 --simulations 2",
     "bench net liars_dice",
     "bench net beasty_bar",
     "demo",

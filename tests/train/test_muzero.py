@@ -11,13 +11,18 @@ import torch
 from small_games import COIN, THREE_IN_A_ROW
 
 import kibitz
+from kibitz.arena.exploitability import table_of_policy
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets.kinds import all_kinds
+from kibitz.nets.latent import codes_of, odds_of_codes
+from kibitz.players import player
 from kibitz.recipes import any_muzero, recipe
 from kibitz.search.mcts import Search, Settings
+from kibitz.search.regret import solve
+from kibitz.search.sequences import Sequences as Sequenced
 from kibitz.train.folder import Listed, read_stored, write_tensors
-from kibitz.train.muzero.learner import Sequences, UnrolledLearner, Unrolling, balanced, codes_of
+from kibitz.train.muzero.learner import Sequences, UnrolledLearner, Unrolling, balanced
 from kibitz.train.muzero.loop import MuZeroTraining
 from kibitz.train.replay import Replay, Shard
 from kibitz.train.run import Run
@@ -117,6 +122,20 @@ def test_codes_are_outcomes_and_one_for_none():
     assert codes_of(np.array([-1, 0, 2]), 4).tolist() == [0, 1, 3]
     assert codes_of(np.array([-1, 0, 5]), 4).tolist() == [0, 1, 3]
     assert codes_of(np.array([-1, 0, 5]), 1).tolist() == [0, 0, 0]
+
+
+def test_odds_are_those_of_the_rules_where_one_throw_comes(game, replay):
+    """Not what was thrown, which says little about a coin."""
+    _, batch = drawn(replay)
+    examples = student(game).examples(batch)
+    moved = examples.value_weights[:, 1:] > 0
+    assert examples.odds[moved].tolist() == [[0, 0.5, 0.375, 0.125]] * int(moved.sum())
+    assert odds_of_codes(np.array([[0.25, 0.75], [0, 0]]), 3).tolist() == [
+        [0, 0.25, 0.75],
+        [1, 0, 0],
+    ]
+    shared = odds_of_codes(np.array([[0.2, 0.3, 0.5]]), 3)  # two outcomes share a code
+    assert shared[0] == pytest.approx([0, 0.7, 0.3])
 
 
 # Losses ------------------------------------------------------------------------------------------
@@ -269,6 +288,46 @@ def test_imagined_latents_are_drawn_to_those_of_the_views_that_came(game, replay
         learner.learning, examples = watching, learner.examples(drawn(replay, 64, 2, 99)[1])
         apart[weight] = learner.losses(examples)["latent"].item()
     assert apart[2.0] < 0.5 * apart[0.0]
+
+
+def first_seat_value(who):
+    """What a player gets in Kuhn poker as the first seat against an equilibrium, exactly."""
+    form = Sequenced(load("kuhn"))
+    table = solve(form, iterations=2000).average.copy()
+
+    def only_choice(sight):
+        return np.asarray(sight.legal[0] == who.choose(sight)[:, None], float)
+
+    chosen = table_of_policy(form, only_choice)
+    for first, choices in zip(
+        form.first[form.owner == 0], form.choices[form.owner == 0], strict=True
+    ):
+        table[first : first + choices] = chosen[first : first + choices]
+    return form.value(table, 0, best=False)
+
+
+def test_the_first_seat_is_measured_against_the_equilibrium():
+    """Betting with everything costs; never betting costs more."""
+
+    class Always:
+        def __init__(self, action):
+            self.name, self.action = "always", action
+
+        def choose(self, sight):
+            return np.full(len(sight), self.action)
+
+    assert first_seat_value(Always(1)) == pytest.approx(-1 / 9, abs=3e-3)
+    assert first_seat_value(Always(0)) == pytest.approx(-2 / 9, abs=3e-3)
+
+
+@pytest.mark.slow  # two or three minutes
+def test_kuhn_poker_is_learnt_to_its_value(tmp_path):
+    """A bluff cannot be seen: the model learns what it is worth from results alone."""
+    Run(replace(recipe("kuhn", "muzero"), iterations=80), tmp_path / "run", seed=1).train()
+    file = max((tmp_path / "run" / "league").iterdir())
+    for more in ("", ",sims=50"):
+        value = first_seat_value(player(f"net:{file}{more}", load("kuhn")))
+        assert value > -1 / 18 - 0.03, more
 
 
 @pytest.mark.slow  # compiles self-play and search for one more game

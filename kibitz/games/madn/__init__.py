@@ -31,7 +31,7 @@ from . import cards, rules
 from .actions import decode, encode
 from .board import state
 from .expectimax import EXPECTIMAX
-from .knowledge import known_cards, known_steps, redeal
+from .knowledge import known_cards, known_steps, lay_open, redeal
 from .laws import FLAWS, card_flaw, step_flaw
 from .moves import score
 from .options import KINDS, PRESETS, TRIED, MadnOptions
@@ -85,6 +85,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
             "observers": {"planes": observe_card_planes},
             "known": known_cards,
             "redeal": redeal,
+            "lay_open": lay_open,
             "deduces": False,
             "flaw": card_flaw,
             "players": CARD_PLAYERS,
@@ -94,6 +95,7 @@ def rules_of(options: MadnOptions) -> dict[str, Any]:
         "observers": {"planes": observe_step_planes},
         "known": known_steps,
         "redeal": nothing_hidden,
+        "lay_open": None,
         "deduces": True,
         "flaw": step_flaw,
         "players": {**STEP_PLAYERS, "expectimax": EXPECTIMAX},

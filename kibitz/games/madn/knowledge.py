@@ -77,6 +77,11 @@ def sure_card(s, seat, player):
     return kind
 
 
+def lay_open(states):
+    """Show all hands, as if the game had begun so."""
+    states["shown"], states["hidden_per_mille"], states["shows_drawn"] = 1, 0, 0
+
+
 # Re-dealing --------------------------------------------------------------------------------------
 
 

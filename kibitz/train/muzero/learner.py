@@ -2,7 +2,8 @@
 
 From a view to its latent, then step by step with the actions played and the outcomes of chance: at
 every step policy, values, chance, whose turn it is and the end are compared with what happened and,
-if asked for, the latent with that of the view that came.
+if asked for, the latent with that of the view that came. Chance is compared with its odds by the
+rules where these are known before the next decision: one throw says little about a die.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from ...game import Game
-from ...nets.latent import LatentNet
+from ...nets.latent import LatentNet, codes_of, odds_of_codes
+from ...search.consequences import consequences
 from ..replay import Positions, Replay
 from ..tree_search.learner import Stepper, effects_of_a_gain
 
@@ -71,6 +73,7 @@ class Unrolled(NamedTuple):
     views: Tensor  # [batch, unroll + 1, view_size]
     played: Tensor  # int64 [batch, unroll]
     codes: Tensor  # of chance after that. int64 [batch, unroll]
+    odds: Tensor  # of these codes, as far as the rules say. [batch, unroll, codes]
     listed: Tensor  # actions to choose from, padded with -1. int64 [batch, unroll + 1, max_legal]
     policy: Tensor  # [batch, unroll + 1, max_legal]
     policy_weights: Tensor  # [batch, unroll + 1]
@@ -118,6 +121,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
             views=self.views(rows).view(size, length, -1),
             played=self.put(np.where(moved, steps["played"][:, :-1], 0).astype(np.int64)),
             codes=self.put(codes_of(np.where(moved, outcomes, -1), self.config.codes)),
+            odds=self._floats(self._odds(rows, moved, np.where(moved, outcomes, -1))),
             listed=self.put(listed),
             policy=self._floats(steps["policy"] * alive[:, :, None]),
             policy_weights=self._floats(weights * (steps["policy"].sum(2) > 0)),
@@ -127,6 +131,19 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
             goes_on=self._floats(goes_on),
             ends=self._floats(moved & ~goes_on),
         )
+
+    def _odds(
+        self, rows: Positions, moved: NDArray[np.bool_], outcomes: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """The odds of the codes after every move, or else certainty of what came."""
+        codes = self.config.codes
+        odds = np.eye(codes)[codes_of(outcomes, codes)]
+        if codes > 1:
+            at = np.flatnonzero(np.pad(moved, ((0, 0), (0, 1))))
+            found = consequences(self.game, rows.states[at], rows.played[at])
+            exact = odds_of_codes(found.odds, codes)
+            odds[moved] = np.where(found.exact[:, None], exact, odds[moved])
+        return np.asarray(odds)
 
     def _shares(self, rows: Positions, alive: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The scores of sides as shares; an end is worth to the last mover what it was before."""
@@ -167,7 +184,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
         for k in range(steps):
             afterstates = net.act(latents, examples.played[:, k])
             moved = examples.value_weights[:, k + 1]
-            chance.append(_wrong(net.odds(afterstates), examples.codes[:, k]) @ moved)
+            chance.append(_wrong(net.odds(afterstates), examples.odds[:, k]) @ moved)
             latents = net.settle(latents, afterstates, examples.codes[:, k])
             outlook = net.judge(latents)
             policy.append(self._policy_loss(examples, outlook.policy, k + 1) / steps)
@@ -218,13 +235,6 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
                 logits, target, reduction="none"
             ).sum(1)
         return (wrong * examples.value_weights[:, k]).mean()
-
-
-def codes_of(outcomes: NDArray[np.integer], codes: int) -> NDArray[np.int64]:
-    """The chance codes of outcomes: 0 for none (-1); with few codes some outcomes share one."""
-    if codes == 1:
-        return np.zeros(outcomes.shape, np.int64)
-    return np.where(outcomes < 0, 0, 1 + outcomes % (codes - 1)).astype(np.int64)
 
 
 def balanced(logits: Tensor, happened: Tensor, weights: Tensor) -> Tensor:

@@ -26,6 +26,7 @@ from ..folder import Arrays, RunFolder
 from ..method import Stage, TimeIsUp, Training
 from ..replay import Replay, Shard
 from ..seeds import derived
+from .growth import Growth
 from .learner import Learner, Learning, Stepper
 from .response import ResponsePlay
 from .scripted import ScriptedGames, ScriptedPlay
@@ -56,6 +57,9 @@ class SearchTraining(Training):
     """The file of a network that never changes and has all seats but one in every game of
     self-play: what is learnt is how to beat it. Nobody named: the player plays against itself."""
 
+    growth: Growth = field(default_factory=Growth)
+    """An option of the game that grows with the iterations. The gate plays without it."""
+
     def with_opponents(self, players: Sequence[str]) -> SearchTraining:
         if len(players) != 1 or self.against:
             raise GameError("self-play is against one network: give --against FILE once")
@@ -69,7 +73,13 @@ class SearchTraining(Training):
             described[name] = without_later(described[name])
         if not self.against:
             del described["against"]
+        if not self.growth.option:
+            del described["growth"]
         return described
+
+    def grown(self, game: Game, iteration: int) -> Game:
+        """The game as it begins in an iteration."""
+        return self.growth.game(game, iteration, self.iterations)
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> SearchMethod:
         return SearchMethod(self, game, folder, device, seed)
@@ -112,9 +122,10 @@ class SearchMethod:
         self.average = self.learner.average
         self.replay = Replay(recipe.replay_size)
         self.progress = Progress()
-        self.selfplay = SelfPlay(game, recipe.games, device, seed)
+        first = recipe.grown(game, 1)
+        self.selfplay = SelfPlay(first, recipe.games, device, seed)
         if recipe.against:
-            self.selfplay = ResponsePlay(game, recipe.games, device, seed, Path(recipe.against))
+            self.selfplay = ResponsePlay(first, recipe.games, device, seed, Path(recipe.against))
         self.scripts: ScriptedPlay | None = None
         if recipe.scripted.iterations:
             self.scripts = ScriptedPlay(game, recipe.games, device, seed, recipe.scripted)
@@ -181,6 +192,7 @@ class SearchMethod:
     def _play(self, iteration: int, goal: int, stage: Stage) -> None:
         """Play until so many games of the run have ended; add what was decided to the replay."""
         tables, games = self._tables(iteration), self._games(iteration)
+        tables.begin_with(self.recipe.grown(self.game, iteration).options)
         if isinstance(tables, ScriptedPlay):
             self._play_scripts(tables, goal, stage)
             return

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...batch import Batch, check_positions
 from ...chance import STREAM, streams
 from ...devices import as_words, device_named
-from ...game import Game
+from ...game import Game, Options
 from ...search.latent import LatentSearch
 from ...search.mcts import Search
 from ...search.rolling import (
@@ -48,11 +48,15 @@ class NotedTables:
         self.device = device_named(device)
         self.tables = empty_rolling(self.device, game, size)
         self.notes = empty_notes(self.device, game, size, ROOM)
-        self.options = self.device.put(np.array([game.options.numbers()]))
+        self.begin_with(game.options)
         self.begun = self.ended = self.clock = 0
         self._decisions: list[Decisions] = []
         self._order: list[NDArray[np.int64]] = []  # of play, of these decisions
         self._results: list[Results] = []
+
+    def begin_with(self, options: Options) -> None:
+        """New games have these options from now on; games under way go on as they began."""
+        self.options = self.device.put(np.array([options.numbers()]))
 
     def _begin(self, tables: NDArray[np.integer]) -> None:
         rngs, trees = (
