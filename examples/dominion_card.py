@@ -20,7 +20,7 @@ from kibitz.arena.gauntlet import Gauntlet, average, gauntlet
 from kibitz.games import load
 from kibitz.games.dominion.options import KINGDOMS, kingdom
 from kibitz.games.dominion.strategies import read_strategies
-from kibitz.recipes.dominion import TEACHERS
+from kibitz.recipes.dominion import POLICY, TEACHERS
 
 ORACLE = Path(__file__).parent.parent / "tests" / "oracles" / "dominion.json"
 SEEDS = range(1, 21)
@@ -71,7 +71,7 @@ def rows(found: Gauntlet, players, met):
                 yield {
                     "player": name,
                     "against": other.split(",device")[0],
-                    "taught": other in TEACHERS,
+                    "taught": other in (*TEACHERS, *POLICY.opponents),
                     "games": sum(result.games for result in by_kingdom.values()),
                     "win_rate": round(mean, 4),
                     "low": round(low, 4),
