@@ -28,6 +28,7 @@ from .muzero import MuZeroConfig, MuZeroNet
 from .net import Net
 from .residual import ResidualConfig, ResidualNet, suited_width
 from .ring import RingConfig, RingNet, fitted_ring
+from .ring_policy import RingPolicyConfig, RingPolicyNet, fitted_ring_policy
 from .zones import ZoneConfig, ZoneNet, zones_of
 
 Floats = NDArray[np.float32] | NDArray[np.float64]
@@ -160,6 +161,7 @@ KINDS = (
     Kind("design_v2", DesignV2Config, DesignV2Net),
     Kind("accumulator", AccumulatorConfig, AccumulatorNet),
     Kind("dual_view", DualViewConfig, DualViewNet, sizes=_encoded),
+    Kind("ring", RingPolicyConfig, RingPolicyNet, fitted=fitted_ring_policy),
     Kind("muzero", MuZeroConfig, MuZeroNet, fitted=_fitted_muzero, model=LatentModel),
     Kind("muzero_ring", RingConfig, RingNet, fitted=fitted_ring, model=LatentModel),
 )

@@ -7,7 +7,7 @@ on the ring is one vector, which every cell gets.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -40,10 +40,7 @@ class RingConfig(LatentConfig):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_whole(self, NUMBERS, "rows", "cells")
-        if not KERNEL // 2 * max(DILATIONS) <= self.ring <= self.cells:
-            raise field_error(self, "ring", f"a number of cells from 8 to {self.cells}")
-        if self.rows * self.cells > self.view_size:
-            raise field_error(self, "rows", f"within a view of {self.view_size} numbers")
+        check_ring(self)
 
     @property
     def besides(self) -> int:
@@ -59,16 +56,16 @@ class RingNet(LatentNet):
     def __init__(self, config: RingConfig, seed: int = 0) -> None:
         super().__init__(config)
         width = config.width
-        self.stem = _round(config.rows, width, 1)
+        self.stem = round_ring(config.rows, width, 1)
         self.besides = nn.Linear(config.besides, width) if config.besides else None
-        self.blocks = _blocks(width, config.blocks)
+        self.blocks = ring_blocks(width, config.blocks)
         self.action = nn.Embedding(config.actions, width)
         self.place = nn.Embedding(config.actions, config.ring)  # where on the ring it happens
         self.placing = nn.Conv1d(1, width, 1, bias=False)
-        self.acting = _blocks(width, config.dynamics_blocks)
+        self.acting = ring_blocks(width, config.dynamics_blocks)
         self.chance = nn.Linear(2 * width, config.codes)
         self.code = nn.Embedding(config.codes, width)
-        self.settling = _blocks(width, config.dynamics_blocks)
+        self.settling = ring_blocks(width, config.dynamics_blocks)
         self.norm = nn.GroupNorm(1, width)
         self.per_cell = nn.Conv1d(width, PER_CELL, 1)
         self.hidden = nn.Linear(2 * width, HIDDEN)
@@ -103,7 +100,7 @@ class RingNet(LatentNet):
         return out
 
     def odds(self, afterstates: Tensor) -> Tensor:
-        logits: Tensor = self.chance(_pooled(self.norm(afterstates))).float()
+        logits: Tensor = self.chance(pooled(self.norm(afterstates))).float()
         return logits
 
     def settle(self, latents: Tensor, afterstates: Tensor, codes: Tensor) -> Tensor:
@@ -111,7 +108,7 @@ class RingNet(LatentNet):
 
     def judge(self, latents: Tensor) -> Outlook:
         x = self.norm(latents)
-        hidden = functional.relu(self.hidden(_pooled(x)))
+        hidden = functional.relu(self.hidden(pooled(x)))
         cells = functional.relu(self.per_cell(x)).flatten(1)
         return Outlook(
             policy=self.policy(torch.cat([hidden, cells], 1)).float(),
@@ -127,8 +124,8 @@ class RingBlock(nn.Module):
     def __init__(self, width: int, dilation: int) -> None:
         super().__init__()
         self.norm = nn.GroupNorm(1, width)
-        self.first = _round(width, width, dilation)
-        self.second = _round(width, width, 1)
+        self.first = round_ring(width, width, dilation)
+        self.second = round_ring(width, width, 1)
         self.squeeze = nn.Linear(width, max(1, width // 4))
         self.gate = nn.Linear(max(1, width // 4), width)
 
@@ -139,16 +136,43 @@ class RingBlock(nn.Module):
         return out
 
 
+class Ringed(Protocol):
+    """What configurations have whose views show a ring."""
+
+    @property
+    def view_size(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+    @property
+    def ring(self) -> int: ...
+
+
+def check_ring(config: Ringed) -> None:
+    """See that a ring is large enough for its convolutions, and within the view."""
+    least = KERNEL // 2 * max(DILATIONS)
+    if not isinstance(config.ring, int) or not least <= config.ring <= config.cells:
+        raise field_error(config, "ring", f"a number of cells from {least} to {config.cells}")
+    if config.rows * config.cells > config.view_size:
+        raise field_error(config, "rows", f"within a view of {config.view_size} numbers")
+
+
 def fitted_ring(game: Game) -> dict[str, Any]:
     """Fields for a game whose options say how many cells its `ring` has."""
+    return fitted_latent(game) | ring_of(game)
+
+
+def ring_of(game: Game) -> dict[str, Any]:
+    """Rows and cells of its view."""
     fields = game.view.names or ()
     if fields[:1] != ("cells",) or not hasattr(game.options, "ring"):
         raise GameError(f"the view {game.viewed!r} of {game.name} does not show a ring of cells")
     rows, cells = game.view["cells"].shape
-    return fitted_latent(game) | {"rows": rows, "cells": cells, "ring": game.options.ring}
+    return {"rows": rows, "cells": cells, "ring": game.options.ring}
 
 
-def _round(inputs: int, outputs: int, dilation: int) -> nn.Conv1d:
+def round_ring(inputs: int, outputs: int, dilation: int) -> nn.Conv1d:
     """A convolution for which the last cell is the first one's neighbour."""
     reach = KERNEL // 2 * dilation
     return nn.Conv1d(
@@ -156,9 +180,9 @@ def _round(inputs: int, outputs: int, dilation: int) -> nn.Conv1d:
     )
 
 
-def _blocks(width: int, count: int) -> nn.Sequential:
+def ring_blocks(width: int, count: int) -> nn.Sequential:
     return nn.Sequential(*(RingBlock(width, DILATIONS[k % len(DILATIONS)]) for k in range(count)))
 
 
-def _pooled(x: Tensor) -> Tensor:
+def pooled(x: Tensor) -> Tensor:
     return torch.cat([x.mean(2), x.amax(2)], 1)

@@ -296,15 +296,32 @@ def answer_all(first, end, step, tables, stretch, tick, seating, players, number
 # Learning --------------------------------------------------------------------------------------
 
 
+class Worth(NamedTuple):
+    """What the end of a game is worth to a seat."""
+
+    margin_share: float  # of the result: by how much it won
+    margin_scale: float  # the margin that counts 1
+    first_places: int  # whether only the first place counts, instead of the score
+
+
 @rule
-def result(value, by_how_much, margin_share, margin_scale):
-    """What a seat got out of a game, a part of it by how much it won."""
-    far = min(1.0, max(-1.0, by_how_much / margin_scale))
-    return value + margin_share * (far - value)
+def result(scores, margins, seat, worth):
+    """What a seat got out of a game that has ended."""
+    value, seats = np.float64(scores[seat]), scores.shape[0]
+    if worth.first_places:
+        best, shared = value, 1
+        for other in range(seats):
+            if other != seat and scores[other] > best:
+                shared = 0
+            elif other != seat and scores[other] == best:
+                shared += 1 if shared else 0
+        value = ((seats / shared if shared else 0.0) - 1.0) / (seats - 1)
+    far = min(1.0, max(-1.0, margins[seat] / worth.margin_scale))
+    return value + worth.margin_share * (far - value)
 
 
 @kernel
-def judge_all(first, end, step, stretch, later, lessons, trace, margin_share, margin_scale):
+def judge_all(first, end, step, stretch, later, lessons, trace, worth):
     """How much better every decision went than expected, by what the same seat expected later.
 
     trace: how much of a later surprise belongs to an earlier decision, per decision between them.
@@ -317,11 +334,11 @@ def judge_all(first, end, step, stretch, later, lessons, trace, margin_share, ma
         for tick in range(ticks - 1, -1, -1):
             if stretch.ended[i, tick]:
                 for seat in range(seats):
-                    far = stretch.margins[i, tick, seat]
-                    got = result(stretch.scores[i, tick, seat], far, margin_share, margin_scale)
+                    got = result(stretch.scores[i, tick], stretch.margins[i, tick], seat, worth)
                     later.known[i, seat], later.gains[i, seat] = 1, 0.0
                     later.values[i, seat] = later.scores[i, seat] = got
-                    later.margins[i, seat] = min(1.0, max(-1.0, far / margin_scale))
+                    far = stretch.margins[i, tick, seat] / worth.margin_scale
+                    later.margins[i, seat] = min(1.0, max(-1.0, far))
             seat, value, gain = stretch.seats[i, tick], stretch.values[i, tick], 0.0
             if later.known[i, seat]:
                 gain = later.values[i, seat] - value + trace * later.gains[i, seat]

@@ -101,6 +101,7 @@ def test_bad_texts_are_refused(tmp_path):
         player(f"{kuhn},deals=2", load("kuhn"))
 
 
+@pytest.mark.slow
 def test_hidden_hands_of_dog_are_seen_by_who_has_learnt_with_open_ones(tmp_path):
     """The network is asked about views with all hands; the own hand stays as it is."""
     game, seen = load("dog"), []

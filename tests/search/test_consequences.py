@@ -45,6 +45,7 @@ def test_a_die_that_may_be_thrown_three_times_is_one_event():
     assert found.odds[0] == pytest.approx(np.array([76, 16, 16, 16, 16, 76]) / 216)
 
 
+@pytest.mark.slow
 def test_a_deal_of_many_cards_is_not():
     game = load("madn", preset="cards_plain", num_players=2, distance=7)
     s, rng = game.fresh(), np.random.default_rng(1)

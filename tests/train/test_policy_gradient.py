@@ -13,7 +13,15 @@ import kibitz
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.recipes import any_policy, recipe
-from kibitz.search.stretch import LEARNER, Stretch, empty_later, empty_lessons, judge_all
+from kibitz.search.stretch import (
+    LEARNER,
+    Stretch,
+    Worth,
+    empty_later,
+    empty_lessons,
+    judge_all,
+    result,
+)
 from kibitz.train.policy_gradient.learner import PolicyLearner, PolicyLearning, known_error, usual
 from kibitz.train.policy_gradient.loop import PolicyMethod, PolicyTraining
 from kibitz.train.policy_gradient.play import StretchPlay
@@ -169,6 +177,24 @@ def test_gains_are_the_later_surprises_of_the_same_seat(game, net, trace):
             assert lessons.values[i, tick, 0] == pytest.approx(expected, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("scores", "wanted"),
+    [
+        ([0.2, 1.0, -0.2, -1.0], [-1 / 3, 1, -1 / 3, -1 / 3]),
+        ([0.5, 0.5, 0.0, -1.0], [1 / 3, 1 / 3, -1 / 3, -1 / 3]),
+        ([0.0, 0.0, 0.0, 0.0], [0, 0, 0, 0]),
+        ([0.3, 0.3, 0.3, -0.9], [1 / 9, 1 / 9, 1 / 9, -1 / 3]),
+        ([1.0, -1.0], [1, -1]),
+    ],
+)
+def test_a_first_place_is_shared(scores, wanted):
+    scores = np.array(scores, np.float32)
+    found = [result(scores, scores, seat, Worth(0.0, 1.0, 1)) for seat in range(len(scores))]
+    assert found == pytest.approx(wanted)
+    by_margin = [result(scores, scores, seat, Worth(1.0, 1.0, 1)) for seat in range(len(scores))]
+    assert by_margin == pytest.approx(scores)
+
+
 def test_nothing_is_learnt_from_what_is_not_known():
     gains, weights = torch.tensor([1.0, 3.0, 1e6]), torch.tensor([1.0, 1.0, 0.0])
     assert usual(gains, weights)[:2].tolist() == pytest.approx([-1.0, 1.0])
@@ -282,6 +308,6 @@ def test_a_gpu_plays_and_learns(game, net):
             empty_later(tables.device, game, TABLES),
             empty_lessons(tables.device, game, TABLES, TICKS),
         )
-        tables.device.run(judge_all, TABLES, given, later, found, 0.9, 0.0, 1.0)
+        tables.device.run(judge_all, TABLES, given, later, found, 0.9, Worth(0.0, 1.0, 0))
         lessons[device] = tables.device.get(found.gains)
     assert np.allclose(lessons["cpu"], lessons["cuda"], atol=1e-6)

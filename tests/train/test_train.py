@@ -493,6 +493,7 @@ def test_a_recipe_that_does_not_exist_is_refused():
 # What comes with the package ---------------------------------------------------------------------
 
 CHAMPIONS = sorted(players.champions.CHAMPIONS.glob("*.safetensors"))
+LONG_GAMES = {"dominion", "escampe_banddper", "madn_dog"}  # or slow ones
 
 
 def table_of(card):
@@ -514,24 +515,38 @@ def test_a_champion_is_small_has_a_card_and_sits_down(path):
         assert players.player(name, table_of(card)).name == name
 
 
-@pytest.mark.parametrize("path", CHAMPIONS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=pytest.mark.slow if path.stem in LONG_GAMES else [], id=path.stem)
+        for path in CHAMPIONS
+    ],
+)
 def test_a_champion_beats_random_play(path):
+    """Where luck decides much, as often as its card says; four errors of 100 games are 0.2."""
     from kibitz.arena.match import match
 
     card = json.loads(path.with_suffix(".json").read_text())
     text = next(iter(card["players"].values())).format(file=path)
     quick = f"{text},depth=2" if text.startswith("alphabeta") else text
-    assert match(table_of(card), quick, "random", games=100, seed=0).win_rate > 0.85
+    game, stated = table_of(card), [r for r in card["results"] if r["against"] == "random"]
+    bar = min([0.85, *(row["win_rate"] - 0.2 for row in stated)])
+    others = ["random"] * (len(game.captains) - 1)
+    assert match(game, quick, *others, games=100, seed=0).win_rate > max(bar, 1 / (len(others) + 1))
 
 
 def test_there_are_champions():
     champions = [
         "beasty_bar",
+        "dmadn_teams",
         "dominion",
         "escampe",
         "escampe_banddper",
         "liars_dice",
         "liars_dice_exploiter",
+        "madn",
+        "madn_dog",
+        "madn_teams",
     ]
     assert [path.stem for path in CHAMPIONS] == champions
     assert sum(path.stat().st_size for path in CHAMPIONS) < 40_000_000

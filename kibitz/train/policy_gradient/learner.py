@@ -15,6 +15,7 @@ from ...nets.net import MarginNet
 from ...search.stretch import (
     Lessons,
     Stretch,
+    Worth,
     empty_examples,
     empty_later,
     empty_lessons,
@@ -56,6 +57,9 @@ class PolicyLearning:
     """The margin that a network calls 1; larger ones are cut."""
     margin_share: float = 0.0
     """Share of the margin in the result."""
+    first_places: bool = False
+    """Whether the first place is all that counts, where the score says more: 1 for it, and all
+    others lose that in equal parts."""
 
 
 class Examples(NamedTuple):
@@ -92,8 +96,9 @@ class PolicyLearner(Stepper[MarginNet, Examples]):
         size, ticks = stretch.seats.shape
         learning, later = self.learning, empty_later(self.lanes, self.game, size)
         lessons = empty_lessons(self.lanes, self.game, size, ticks)
-        numbers = learning.trace, learning.margin_share, learning.margin_scale
-        self.lanes.run(judge_all, size, stretch, later, lessons, *map(float, numbers))
+        share, scale = float(learning.margin_share), float(learning.margin_scale)
+        worth = Worth(share, scale, int(learning.first_places))
+        self.lanes.run(judge_all, size, stretch, later, lessons, float(learning.trace), worth)
         self.lanes.synchronize()
         return lessons
 
