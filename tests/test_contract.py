@@ -47,6 +47,7 @@ COSTLY = (
     "positions_are_lawful",
     "cuda_path_runs",
 )
+COMPILING = COSTLY[:2]  # of these: in large games in the slow tests only
 FEW, MANY = 20, 1500
 
 
@@ -77,7 +78,7 @@ def test_every_game_keeps_every_promise(case: tuple[str, int], promise: Any) -> 
         pytest.skip("tried by the gpu tests")
     if promise.__name__ in COSTLY and case[1] > 0:
         pytest.skip("tried by the slow tests")
-    if promise.__name__ == "indices_stay_in_bounds" and case[0] in LARGE:
+    if promise.__name__ in COMPILING and case[0] in LARGE:
         pytest.skip("tried by the slow tests")
     hold(promise, trial(*case))
 

@@ -159,8 +159,8 @@ KILLED_RESPONSE = replace(RESPONSE, **ITERATIONS)
 @pytest.mark.parametrize(
     "name",
     [
-        "KILLED_REMEMBERED",
         "KILLED_BELIEFS",
+        pytest.param("KILLED_REMEMBERED", marks=pytest.mark.slow),
         pytest.param("KILLED_PUBLISHED", marks=pytest.mark.slow),
         pytest.param("KILLED_RESPONSE", marks=pytest.mark.slow),
     ],

@@ -493,7 +493,7 @@ def test_a_recipe_that_does_not_exist_is_refused():
 # What comes with the package ---------------------------------------------------------------------
 
 CHAMPIONS = sorted(players.champions.CHAMPIONS.glob("*.safetensors"))
-LONG_GAMES = {"dominion", "escampe_banddper", "madn_dog"}  # or slow ones
+LONG_GAMES = {"dominion", "escampe", "escampe_banddper", "madn_dog"}  # or slow searches
 
 
 def table_of(card):
