@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -139,12 +140,18 @@ class Watched:
 
 
 def study(
-    game: Game, who: str | Player, *, games: int = 300, only: str = "", seed: int | None = None
+    game: Game,
+    who: str | Player,
+    *,
+    games: int = 300,
+    only: str = "",
+    seed: int | None = None,
+    progress: Callable[[int], None] = lambda ended: None,
 ) -> Study:
     """Let a player play with itself, and count what it does.
 
     only: the beginning of the texts of actions to count, such as "buy". seed: drawn from the system
-    unless given.
+    unless given. progress: called with the number of games that have ended, after every decision.
 
     >>> from kibitz.games import load
     >>> study(load("kuhn"), "random", games=100, only="bet", seed=1).deeds[0].text
@@ -156,7 +163,7 @@ def study(
     batch = Batch.of(game, np.zeros(games, game.state), streams(seed, "table", games))
     own = streams(seed, "player", games * game.seats).reshape(games, game.seats)
     attention = Attention(seated)
-    watched = _watched(batch, seated, own, only.lower(), attention)
+    watched = _watched(batch, seated, own, only.lower(), attention, progress)
     counts = watched.decisions
     return Study(
         game=game.name,
@@ -173,12 +180,20 @@ def study(
     )
 
 
-def _watched(batch: Batch, who: Player, own: Streams, only: str, attention: Attention) -> Watched:
+def _watched(
+    batch: Batch,
+    who: Player,
+    own: Streams,
+    only: str,
+    attention: Attention,
+    progress: Callable[[int], None],
+) -> Watched:
     """Play all games to their end. own: the player's streams. [games, seats]"""
     game, watched = batch.game, Watched(batch.game, batch.size)
     batch.start()
     batch.settle()
     while (asked := np.flatnonzero(batch.turns() >= 0)).size:
+        progress(batch.size - asked.size)
         seats = batch.turns()[asked]
         sight = Sight(game, batch.states[asked], seats, own[asked, seats])
         attention.note(sight)

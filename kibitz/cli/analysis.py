@@ -18,6 +18,7 @@ from .app import (
     GameName,
     Json,
     OptionTexts,
+    ProgressBar,
     Seed,
     app,
     command_with,
@@ -221,7 +222,16 @@ def study(
     """What a player does in games with itself, how early, and how often those win who do it."""
     from ..arena.study import study as studied
 
-    found = studied(load_game(name, option), player, games=games, only=only, seed=seed)
+    game = load_game(name, option)
+    with ProgressBar(games, quiet=as_json) as update:
+        found = studied(
+            game,
+            player,
+            games=games,
+            only=only,
+            seed=seed,
+            progress=lambda ended: update(ended, "games have ended"),
+        )
     if as_json:
         print_json(found.as_json())
         return

@@ -47,6 +47,14 @@ def test_a_study_is_the_same_for_the_same_seed_and_counts_only_what_is_asked_for
     assert 10 < once.turns < 25
 
 
+def test_progress_counts_the_games_that_have_ended():
+    ended: list[int] = []
+    study(load("kuhn"), "random", games=30, seed=1, progress=ended.append)
+    assert ended[0] == 0
+    assert ended == sorted(ended)
+    assert 0 < ended[-1] < 30
+
+
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
     """A network for Dominion that has learnt nothing."""
