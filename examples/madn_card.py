@@ -4,7 +4,8 @@
 
 Run it from the repository. The network plays alone and with searches of true positions, against the
 game's own players and a search with rollouts; one that imagines the game searches there, too
-(`--own`). In team games it also sits beside a strange partner, because a person will sit there.
+(`--own`). In team games it can also sit beside a strange partner (`--partners rules greedy`),
+because a person will sit there.
 `--card FILE` writes the results into the champion's card, in place of earlier ones of the same
 matches; run it again for other opponents or simulations.
 """
@@ -25,7 +26,6 @@ from kibitz.players import player
 
 SEARCH = "mcts:sims=200"
 BASELINES = ("random", "runner", "rules", "greedy", "expectimax:depth=2", SEARCH)
-PARTNERS = ("rules", "greedy")
 SEED = 7
 
 
@@ -98,7 +98,7 @@ def main() -> None:
     words.add_argument("--simulations", type=int, nargs="*", default=[0, 32])
     words.add_argument("--own", type=int, nargs="*", default=[], help="simulations in its model")
     words.add_argument("--against", nargs="*", default=list(BASELINES))
-    words.add_argument("--partners", nargs="*", default=[], help=f"such as {' '.join(PARTNERS)}")
+    words.add_argument("--partners", nargs="*", default=[], help="instead, beside these")
     words.add_argument("--device", default="cpu")
     words.add_argument("--card", type=Path, help="the champion's card, to write the results into")
     asked = words.parse_args()
@@ -106,12 +106,10 @@ def main() -> None:
     rows = []
     for name, text in strengths(asked.player, asked.simulations, asked.own, asked.device).items():
         who = player(text, game)
+        seated = {f"{name} beside {p}": Partners(who, player(p, game)) for p in asked.partners}
         for other in asked.against:
-            rows.append(entry(game, who, name, other, asked.games))
-            for partner in asked.partners:
-                both = Partners(who, player(partner, game))
-                beside = f"{name} beside {partner}"
-                rows.append(entry(game, both, beside, other, asked.games))
+            for shown, pair in (seated or {name: who}).items():
+                rows.append(entry(game, pair, shown, other, asked.games))
             if asked.card is not None:
                 card = merged(json.loads(asked.card.read_text()), rows)
                 asked.card.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n")
