@@ -3,7 +3,8 @@
     python tests/support/cards.py [CARD ...] [--processes N] [--device cuda]
 
 A rate agrees if it is within 3.3 standard errors of the two measurements together. Rows against the
-published networks need their folder in KIBITZ_MODELS.
+published networks need their folder in KIBITZ_MODELS. Matches over many kingdoms, beside strange
+partners or against players that are no longer there are left out; `examples/` plays the former two.
 """
 
 from __future__ import annotations
@@ -34,13 +35,24 @@ def published(dice: list[int], mode: str) -> str:
     return f"net:{file},mode={mode}"
 
 
-def played(game: str, row: Row, device: str) -> tuple[float, float]:
+def is_plain(row: Row) -> bool:
+    """Whether a row is one match of players that are there."""
+    return (
+        "worst" not in row
+        and " beside " not in str(row["player"])
+        and " before " not in str(row["against"])
+    )
+
+
+def played(game: str, row: Row, preset: str, device: str) -> tuple[float, float]:
     """Win rate and standard error of a row's match, played anew.
 
     device: where networks that guide a search are asked.
     """
     torch.set_num_threads(1)
     who, against, options = str(row["player"]), str(row["against"]), {}
+    if preset:
+        options["preset"] = preset
     if "sims" in who:
         who = f"{who},device={device}"
     if "dice" in row:
@@ -50,8 +62,16 @@ def played(game: str, row: Row, device: str) -> tuple[float, float]:
     if against.endswith(ROUNDS):
         against, options["die_loss"] = against.removesuffix(ROUNDS), "loser"
     seed, games = int(row.get("seed", SEED)), int(row["games"])
-    result = kibitz.match(kibitz.load(game, **options), who, against, games=games, seed=seed)
+    table = kibitz.load(game, **options)
+    others = [against] * (len(table.captains) - 1)
+    result = kibitz.match(table, who, *others, games=games, seed=seed)
     return result.win_rate, result.standard_error
+
+
+def preset_of(card: dict[str, object]) -> str:
+    options = card.get("options") or {}
+    assert isinstance(options, dict)
+    return str(options.get("preset", ""))
 
 
 def compared(row: Row, rate: float, error: float) -> tuple[float, str]:
@@ -73,13 +93,15 @@ def main() -> int:
         f for f in sorted(CHAMPIONS.glob("*.json")) if not given.cards or f.stem in given.cards
     ]
     cards = {file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files}
-    rows = [(name, card["game"], row) for name, card in cards.items() for row in card["results"]]
+    rows = [(name, card["game"], r) for name, card in cards.items() for r in card["results"]]
+    rows = [entry for entry in rows if is_plain(entry[2])]
     if "KIBITZ_MODELS" not in os.environ:
         rows = [entry for entry in rows if not str(entry[2]["against"]).startswith("published")]
     differing = 0
     with ProcessPoolExecutor(given.processes) as pool:
         asked = {
-            pool.submit(played, game, row, given.device): (name, row) for name, game, row in rows
+            pool.submit(played, game, row, preset_of(cards[name]), given.device): (name, row)
+            for name, game, row in rows
         }
         for answer in as_completed(asked):
             name, row = asked[answer]
