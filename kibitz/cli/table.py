@@ -90,7 +90,8 @@ def play(
         typer.Option(
             "--against",
             "-a",
-            help="The other players, in seat order; by default the strongest baseline.",
+            help="The other players, in seat order, or one for all other seats; by default the "
+            "strongest baseline.",
         ),
     ] = None,
     option: OptionTexts = None,
@@ -112,7 +113,9 @@ def play(
 
     game = load_game(name, option)
     baseline = next(iter(game.players), "random")
-    others = [player(text, game) for text in against or [baseline] * (game.seats - 1)]
+    texts = against or [baseline]
+    texts = texts * (game.seats - 1) if len(texts) == 1 else texts
+    others = [player(text, game) for text in texts]
     if len(others) != game.seats - 1:
         raise typer.BadParameter(
             f"{game.name} needs {game.seats - 1} other players, not {len(others)}"

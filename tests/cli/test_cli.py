@@ -44,6 +44,13 @@ def second_throw(tmp_path):
     return str(path)
 
 
+def test_one_opponent_takes_all_other_seats(refused):
+    words = ["play", "examples/goofspiel.py", "-o", "players=3", "-o", "cards=4", "--seed", "1"]
+    assert "You left the table" in kibitz(*words, "--against", "random", typed="quit\n").stdout
+    two = refused(*words, "--against", "random", *(2 * ["--against", "matching"]))
+    assert "needs 2 other players, not 3" in two
+
+
 def test_games_are_listed_without_loading_numba():
     code = (
         "import sys; from typer.testing import CliRunner; from kibitz import cli; "
