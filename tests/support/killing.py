@@ -13,7 +13,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from kibitz.train.folder import RunFolder
+from kibitz.train.method import Training
 from kibitz.train.parts import read_parts
+from kibitz.train.run import Run
 
 SEED = 3
 WORK = """
@@ -90,3 +92,18 @@ def weights(path: Path) -> dict[str, bytes]:
     arrays, about = read_parts(RunFolder(path).checkpoints()[-1])
     contents = {name: array.tobytes() for name, array in arrays.items()}
     return contents | {"iteration": bytes([about["standing"]["iteration"]])}
+
+
+def ends_alike_in_pieces(recipe: Training, folder: Path) -> bool:
+    """Whether a run that is stopped again and again, also in iterations, has the usual weights."""
+    whole = Run(recipe, folder / "whole", seed=SEED)
+    whole.train()
+    whole.close()
+    pieces, reached = 0, 0
+    while reached < recipe.iterations:
+        run = Run(recipe, folder / "parts", seed=SEED, resume=pieces > 0)
+        run.train(seconds=0.05)
+        run.close()
+        pieces, reached = pieces + 1, run.standing.iteration
+    assert pieces > 2, "it was hardly ever stopped"
+    return weights(folder / "parts") == weights(folder / "whole")

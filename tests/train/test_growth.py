@@ -69,19 +69,7 @@ def test_games_begin_with_what_the_iteration_says(tmp_path):
 
 def test_a_growing_run_in_many_pieces_ends_with_the_same_weights(tmp_path):
     """Also where tables and replay hold games that began with other options than the next."""
-    whole = Run(TINY, tmp_path / "whole", seed=killing.SEED)
-    whole.train()
-    whole.close()
-    pieces, resume = 0, False
-    while True:
-        run = Run(TINY, tmp_path / "parts", seed=killing.SEED, resume=resume)
-        run.train(seconds=0.05)  # stops in the middle of iterations, too
-        run.close()
-        pieces, resume = pieces + 1, True
-        if run.standing.iteration == TINY.iterations:
-            break
-    assert pieces > 2
-    assert killing.weights(tmp_path / "parts") == killing.weights(tmp_path / "whole")
+    assert killing.ends_alike_in_pieces(TINY, tmp_path)
 
 
 def test_runs_without_growth_are_described_as_before(tmp_path):

@@ -249,19 +249,7 @@ def test_any_game_can_be_trained_and_its_player_sits_down(tmp_path, capsys):
 
 
 def test_a_run_in_many_pieces_ends_with_the_same_weights(tmp_path):
-    whole = Run(TINY, tmp_path / "whole", seed=killing.SEED)
-    whole.train()
-    whole.close()
-    pieces, resume = 0, False
-    while True:
-        run = Run(TINY, tmp_path / "parts", seed=killing.SEED, resume=resume)
-        run.train(seconds=0.05)  # stops in the middle of iterations, too
-        run.close()
-        pieces, resume = pieces + 1, True
-        if run.standing.iteration == TINY.iterations:
-            break
-    assert pieces > 2
-    assert killing.weights(tmp_path / "parts") == killing.weights(tmp_path / "whole")
+    assert killing.ends_alike_in_pieces(TINY, tmp_path)
 
 
 def test_a_network_that_imagines_nothing_is_refused(tmp_path):

@@ -25,7 +25,6 @@ from kibitz.search.stretch import (
 from kibitz.train.policy_gradient.learner import PolicyLearner, PolicyLearning, known_error, usual
 from kibitz.train.policy_gradient.loop import PolicyMethod, PolicyTraining
 from kibitz.train.policy_gradient.play import StretchPlay
-from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -244,17 +243,7 @@ def test_it_learns_to_beat_a_given_player(tmp_path):
 
 def test_a_run_in_parts_comes_to_the_same_weights(tmp_path):
     chosen = replace(TINY, opponents=("random",), opponent_share=0.3)
-    whole = Run(chosen, tmp_path / "whole", seed=killing.SEED)
-    whole.train()
-    whole.close()
-    reached, pieces = 0, 0
-    while reached < chosen.iterations:
-        run = Run(chosen, tmp_path / "parts", seed=killing.SEED, resume=reached > 0)
-        run.train(seconds=0.03)
-        run.close()
-        reached, pieces = run.standing.iteration, pieces + 1
-    assert pieces > 1
-    assert killing.weights(tmp_path / "parts") == killing.weights(tmp_path / "whole")
+    assert killing.ends_alike_in_pieces(chosen, tmp_path)
 
 
 def test_the_player_sits_down(tmp_path):

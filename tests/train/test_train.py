@@ -493,6 +493,7 @@ def test_a_recipe_that_does_not_exist_is_refused():
 # What comes with the package ---------------------------------------------------------------------
 
 CHAMPIONS = sorted(players.champions.CHAMPIONS.glob("*.safetensors"))
+SLOW = [pytest.mark.slow]
 LONG_GAMES = {"dominion", "escampe", "escampe_banddper", "madn_dog"}  # or slow searches
 
 
@@ -516,11 +517,7 @@ def test_a_champion_is_small_has_a_card_and_sits_down(path):
 
 
 @pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.slow if path.stem in LONG_GAMES else [], id=path.stem)
-        for path in CHAMPIONS
-    ],
+    "path", [pytest.param(p, marks=SLOW * (p.stem in LONG_GAMES), id=p.stem) for p in CHAMPIONS]
 )
 def test_a_champion_beats_random_play(path):
     """Where luck decides much, as often as its card says; four errors of 100 games are 0.2."""

@@ -48,6 +48,10 @@ class StretchPlay:
         self.device = device_named(device)
         self.tables = empty_tables(self.device, game, size)
         self.stretch = empty_stretch(self.device, game, size, ticks)
+        parts = min(size, 2 if isinstance(self.device, Gpu) else self.device.threads)
+        self._cuts = [size * k // parts for k in range(parts + 1)]
+        sizes = [end - first for first, end in itertools.pairwise(self._cuts)]
+        self._rooms = [self.evaluator.room(n, game.view_size) for n in sizes]
 
     def begin(self, seed: int, players: Sequence[str], scripted: int) -> None:
         """Begin a game at every table; at the first `scripted` ones against one of the players."""
@@ -95,13 +99,8 @@ class StretchPlay:
         return {name: float(got.mean()) for name, got in sorted(by_name.items()) if len(got)}
 
     def _lanes(self) -> list[Lane]:
-        """Ranges of tables that play beside each other, with rooms for views that stay."""
-        parts = min(self.size, 2 if isinstance(self.device, Gpu) else self.device.threads)
-        cuts = [self.size * k // parts for k in range(parts + 1)]
-        if not hasattr(self, "_rooms"):
-            sizes = np.diff(cuts)
-            self._rooms = [self.evaluator.room(int(n), self.game.view_size) for n in sizes]
-        ranges = itertools.pairwise(cuts)
+        """Ranges of tables that play beside each other, with their rooms for views."""
+        ranges = itertools.pairwise(self._cuts)
         return [Lane(self, slice(*r), room) for r, room in zip(ranges, self._rooms, strict=True)]
 
     def _check_answers(self) -> None:
