@@ -274,6 +274,8 @@ def model(
         grid.add_row(f"{what}, known", f"{or_none(share.share, '.2%')} of {share.moves:,}")
     grid.add_row("divergence of the odds of chance, nats", f"{found.chance_kl:.4f}")
     grid.add_row("throws of chance compared", f"{found.throws:,}")
+    correlation = or_none(found.moves.correlation, ".3f")
+    grid.add_row("values after the moves of a position, correlation with true ones", correlation)
     out.print(grid)
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from ..game import Game
 from .bounds import LAYERS, NUMBERS, WIDTH, check_flags, check_positive, check_whole, field_error
-from .net import PolicyNet
+from .net import Heads, MarginNet
 
 TOGETHER = 512  # views at a time on a CPU
 MOST_SEATS = 64
@@ -78,7 +78,7 @@ class Outlook(NamedTuple):
     """Logit of the game having ended. [batch]"""
 
 
-class LatentNet(PolicyNet):
+class LatentNet(MarginNet):
     """A network that can imagine what follows: it can guide a latent search, or a true one."""
 
     config: LatentConfig
@@ -117,6 +117,10 @@ class LatentNet(PolicyNet):
     def forward(self, views: Tensor) -> tuple[Tensor, Tensor]:
         outlook = self.judge(self.represent(views))
         return outlook.policy, self.values(outlook.scores)
+
+    def heads(self, views: Tensor) -> Heads:
+        logits, values = self(views)
+        return Heads(logits, values, margin=None)
 
     def trimmed(self, views: Tensor, together: int = TOGETHER) -> tuple[Tensor, Tensor]:
         logits, values = zip(*map(self, torch.split(views, together)), strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +15,12 @@ from ..games import short_names
 if TYPE_CHECKING:
     from ..train.labelled.generate import Generation
     from ..train.method import Training
+    from ..train.muesli.loop import MuesliTraining
     from ..train.muzero.loop import MuZeroTraining
     from ..train.policy_gradient.loop import PolicyTraining
     from ..train.tree_search.loop import SearchTraining
 
 FOLDER = Path(__file__).parent
-ANY_GAME = ("any", "muzero", "policy")  # recipes that serve every game
 
 
 def names() -> list[str]:
@@ -41,8 +42,8 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
 
     which: `default`; another that the game's file has, such as `demo`; `any`, which serves every
     game and is the default of those without a recipe of their own; `muzero`, which learns a model
-    of any game; `policy`, which learns it without a search; or one from outside the package,
-    `FILE.py` or `FILE.py:NAME`.
+    of any game; `policy`, which learns it without a search; `muesli`, which does both; or one from
+    outside the package, `FILE.py` or `FILE.py:NAME`.
     """
     if str(game) in short_names():
         game, chosen = short_names()[str(game)]
@@ -53,14 +54,12 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
         own, name = _recipes_of(str(game)), which
         if name == "any" or (name == "default" and not own):
             return any_game(game, **options)
-        if name == "muzero" and name not in own:
-            return any_muzero(game, **options)
-        if name == "policy" and name not in own:
-            return any_policy(game, **options)
+        if name in SERVING and name not in own:
+            return SERVING[name](game, **options)
     if name not in own:
         where, has = (
             outside[1] if outside else game,
-            ", ".join(own if outside else [*own, *ANY_GAME]),
+            ", ".join(own if outside else [*own, "any", *SERVING]),
         )
         raise GameError(f"{where} has no recipe {name!r}; it has: {has}")
     return replace(own[name], game=str(game), options={**own[name].options, **options})
@@ -104,3 +103,17 @@ def any_policy(game: str | Path, **options: object) -> PolicyTraining:
     from ._any_game import any_policy
 
     return any_policy(game, **options)
+
+
+def any_muesli(game: str | Path, **options: object) -> MuesliTraining:
+    """The recipe that learns any game without a search, and a model of it."""
+    from ._any_game import any_muesli
+
+    return any_muesli(game, **options)
+
+
+SERVING: dict[str, Callable[..., Training]] = {
+    "muesli": any_muesli,
+    "muzero": any_muzero,
+    "policy": any_policy,
+}

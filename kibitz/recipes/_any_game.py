@@ -2,11 +2,12 @@
 
 They serve games that have no recipe of their own, with any number of seats, also from outside the
 package: `any` searches true positions, `muzero` a model that it learns, and `policy` nothing: it
-plays many more games instead.
+plays many more games instead. `muesli` is `policy` with a model that it learns on the way.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,8 @@ from ..chance import streams
 from ..game import Game
 from ..games import load
 from ..search.mcts import Settings
+from ..train.muesli.learner import Imagining
+from ..train.muesli.loop import MuesliTraining
 from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
 from ..train.policy_gradient.learner import PolicyLearning
@@ -109,6 +112,13 @@ def any_policy(name: str | Path, **options: object) -> PolicyTraining:
         gate_games=400,
         baselines=("random", *game.players),
     )
+
+
+def any_muesli(name: str | Path, **options: object) -> MuesliTraining:
+    """The recipe that learns a game without a search, and a model of it beside that."""
+    policy = any_policy(name, **options)
+    fields = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
+    return MuesliTraining(**fields | {"net": "muzero", "imagining": Imagining(walks=512)})
 
 
 def imagined_search(simulations: int, considered: int = 16) -> Settings:

@@ -1,8 +1,9 @@
 """Mensch ärgere dich nicht, dMADN and DOG: true positions searched, or a model of the game learnt.
 
 `default` searches true positions with a dense network over the compact view, `policy` plays without
-a search and learns the same network from many more games. `muzero` learns the game as a ring, and
-searches what it has learnt. They are for a GPU, and take any preset:
+a search and learns the same network from many more games. `muesli` does so with a network that
+learns to imagine the game on the way, so that its player can search what it imagines. `muzero`
+learns the game as a ring, from such searches. They are for a GPU, and take any preset:
 `-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
 `dropout` is `muzero` for a network that has learnt with open hands (`-o reveal=all`): every foreign
@@ -15,6 +16,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..search.mcts import Settings
+from ..train.muesli.learner import Imagining
+from ..train.muesli.loop import MuesliTraining
 from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
 from ..train.policy_gradient.learner import PolicyLearning
@@ -58,6 +61,22 @@ POLICY = PolicyTraining(
     baselines=BASELINES,
 )
 
+MUESLI = MuesliTraining(
+    game="madn",
+    net="muzero",
+    config={"width": 256, "blocks": 4, "dynamics_blocks": 2},
+    learning=replace(POLICY.learning, gradient_clip=1.0),
+    imagining=Imagining(walks=8192),
+    games=POLICY.games,
+    ticks=POLICY.ticks,
+    opponents=POLICY.opponents,
+    opponent_share=POLICY.opponent_share,
+    iterations=POLICY.iterations,
+    gate_every=POLICY.gate_every,
+    gate_games=POLICY.gate_games,
+    baselines=BASELINES,
+)
+
 MUZERO = MuZeroTraining(
     game="madn",
     net="muzero_ring",
@@ -92,6 +111,7 @@ SMOKE = replace(
 RECIPES = {
     "default": DEFAULT,
     "policy": POLICY,
+    "muesli": MUESLI,
     "muzero": MUZERO,
     "dropout": DROPOUT,
     "smoke": SMOKE,

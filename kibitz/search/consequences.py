@@ -33,24 +33,34 @@ def copy(words, copies, i):
         copies.words[i, word] = words[i, word]
 
 
+@rule
+def follow(words, i, action, after, then, out):
+    """Play an action on a copy, and write the odds of chance; see `Consequences` for the rest.
+
+    after, then: room for the positions after the action, and after chance.
+    """
+    copy(words, after, i)
+    s = after.states[i]
+    play(s, action)
+    for outcome in range(out.shape[1]):
+        out[i, outcome] = 0.0
+    if turn(s) != CHANCE:
+        return True
+    odds(s, out[i])
+    for outcome in range(out.shape[1]):
+        if out[i, outcome] > 0.0:
+            copy(after.words, then, i)
+            play(then.states[i], outcome)
+            if turn(then.states[i]) == CHANCE:
+                return False
+    return True
+
+
 @kernel
 def follow_all(first, end, step, words, actions, after, then, out, exact):
-    """words: the positions. after, then: room for those after the action, and after chance."""
+    """words: the positions."""
     for i in range(first, end, step):
-        copy(words, after, i)
-        s = after.states[i]
-        play(s, actions[i])
-        exact[i] = True
-        if turn(s) != CHANCE:
-            continue
-        odds(s, out[i])
-        for outcome in range(out.shape[1]):
-            if out[i, outcome] > 0.0:
-                copy(after.words, then, i)
-                play(then.states[i], outcome)
-                if turn(then.states[i]) == CHANCE:
-                    exact[i] = False
-                    break
+        exact[i] = follow(words, i, actions[i], after, then, out)
 
 
 def consequences(

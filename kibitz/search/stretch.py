@@ -248,29 +248,36 @@ def look_all(first, end, step, tables, views):
         observe(tables.states[i], turn(tables.states[i]), views[i])
 
 
+@rule
+def drawn(logits, legal, count, rng):
+    """The place of an action drawn from a policy, and the logarithm of its probability."""
+    highest, total = logits[legal[0]], 0.0
+    for j in range(1, count):
+        highest = max(highest, logits[legal[j]])
+    for j in range(count):
+        total += math.exp(np.float64(logits[legal[j]] - highest))
+    left, chosen = uniform(rng) * total, 0
+    for j in range(count):
+        chosen = j
+        left -= math.exp(np.float64(logits[legal[j]] - highest))
+        if left < 0.0:
+            break
+    return chosen, logits[legal[chosen]] - highest - math.log(total)
+
+
 @kernel
 def decide_all(first, end, step, tables, stretch, tick, seating, logits, values):
     """Draw an action at every table from the network's policy, note it, and play on."""
     for i in range(first, end, step):
-        s, rng = tables.states[i], tables.players[i]
+        s = tables.states[i]
         legal = room_for_actions(s)
         count = candidates(s, legal)
-        highest, total = logits[i, legal[0]], 0.0
-        for j in range(1, count):
-            highest = max(highest, logits[i, legal[j]])
-        for j in range(count):
-            total += math.exp(np.float64(logits[i, legal[j]] - highest))
-        left, chosen = uniform(rng) * total, 0
-        for j in range(count):
-            chosen = j
-            left -= math.exp(np.float64(logits[i, legal[j]] - highest))
-            if left < 0.0:
-                break
+        chosen, chance = drawn(logits[i], legal, count, tables.players[i])
         for word in range(tables.words.shape[1]):
             stretch.words[i, tick, word] = tables.words[i, word]
         action = np.int64(legal[chosen])
         stretch.seats[i, tick], stretch.played[i, tick] = turn(s), action
-        stretch.chances[i, tick] = logits[i, action] - highest - math.log(total)
+        stretch.chances[i, tick] = chance
         stretch.values[i, tick] = values[i, 0]
         stretch.ended[i, tick] = 0
         play(s, action)

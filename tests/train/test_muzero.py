@@ -22,8 +22,9 @@ from kibitz.search.mcts import Search, Settings
 from kibitz.search.regret import solve
 from kibitz.search.sequences import Sequences as Sequenced
 from kibitz.train.folder import Listed, read_stored, write_tensors
-from kibitz.train.muzero.learner import Sequences, UnrolledLearner, Unrolling, balanced
+from kibitz.train.muzero.learner import Sequences, UnrolledLearner, Unrolling
 from kibitz.train.muzero.loop import MuZeroTraining
+from kibitz.train.muzero.losses import balanced, unrolled_losses
 from kibitz.train.replay import Replay, Shard
 from kibitz.train.run import Run
 from kibitz.train.tree_search.selfplay import SelfPlay
@@ -176,7 +177,8 @@ def test_all_steps_together_count_as_much_as_the_first(game, replay):
         value_weights=torch.ones_like(examples.value_weights),
         shares=torch.full_like(examples.shares, 0.5),
     )
-    assert learner.losses(examples)["value"].item() == pytest.approx(2 * np.log(2), rel=0.05)
+    losses = unrolled_losses(learner.net, examples)
+    assert losses["value"].item() == pytest.approx(2 * np.log(2), rel=0.05)
 
 
 def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
@@ -189,10 +191,10 @@ def test_half_of_the_gradient_goes_through_each_step(game, replay, monkeypatch):
     examples = examples._replace(value_weights=only, shares=torch.full_like(examples.shares, 0.9))
     for kept in (None, 1.0):
         if kept is not None:
-            monkeypatch.setattr("kibitz.train.muzero.learner.KEPT_GRADIENT", kept)
+            monkeypatch.setattr("kibitz.train.muzero.losses.KEPT_GRADIENT", kept)
         first = represent(examples.views[:, 0]).detach().requires_grad_()
         learner.net.represent = lambda views, first=first: first
-        learner.losses(examples)["value"].backward()
+        unrolled_losses(learner.net, examples)["value"].backward()
         sizes.append(first.grad.norm().item())
     learner.net.represent = represent
     assert sizes[0] / sizes[1] == pytest.approx(0.5, rel=1e-3)
@@ -261,7 +263,7 @@ def test_games_with_a_recipe_of_their_own_have_it_as_well():
     assert recipe("madn", "muzero").net == recipe("dog", "muzero").net == "muzero_ring"
     assert recipe("dog", "muzero", reveal="all").options == {"preset": "dog", "reveal": "all"}
     assert recipe("beasty_bar", "muzero").net == recipe(THREE_IN_A_ROW, "muzero").net == "muzero"
-    with pytest.raises(GameError, match=r"has no recipe 'none'; it has: .*any, muzero"):
+    with pytest.raises(GameError, match=r"has no recipe 'none'; it has: .*any, muesli, muzero"):
         recipe("beasty_bar", "none")
 
 
@@ -272,9 +274,8 @@ def test_imagined_latents_are_drawn_to_those_of_the_views_that_came(game, replay
         for seed in range(40):
             losses = learner.learn(drawn(replay, 64, 2, seed)[1])
         assert ("latent" in losses) == (weight > 0)
-        watching = replace(learner.learning, consistency=1.0)
-        learner.learning, examples = watching, learner.examples(drawn(replay, 64, 2, 99)[1])
-        apart[weight] = learner.losses(examples)["latent"].item()
+        examples = learner.examples(drawn(replay, 64, 2, 99)[1])
+        apart[weight] = unrolled_losses(learner.net, examples, 1.0)["latent"].item()
     assert apart[2.0] < 0.5 * apart[0.0]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -76,7 +76,7 @@ class Examples(NamedTuple):
     entropy: Tensor  # the reward for it at this step, a number
 
 
-class PolicyLearner(Stepper[MarginNet, Examples]):
+class PolicyLearner(Stepper[Any, Any]):
     """Improves a network by stretches of its own play (clipped policy gradients, known as PPO)."""
 
     def __init__(
@@ -102,7 +102,7 @@ class PolicyLearner(Stepper[MarginNet, Examples]):
         self.lanes.synchronize()
         return lessons
 
-    def examples_of(self, stretch: Stretch, lessons: Lessons, which: Tensor) -> Examples:
+    def examples_of(self, stretch: Stretch, lessons: Lessons, which: Tensor) -> Any:
         """Decisions of a stretch. which: table times ticks, plus tick. [batch]"""
         self.lanes.run(recall_all, len(which), self.lanes.put(which), stretch, self.rows)
         return Examples(
@@ -119,15 +119,22 @@ class PolicyLearner(Stepper[MarginNet, Examples]):
             ),
         )
 
-    def examples(self, positions: Examples) -> Examples:
+    def examples(self, positions: Any) -> Any:
         return positions
 
     def tensor(self, array: Array) -> Tensor:
         """The same memory as a tensor."""
         return torch.as_tensor(array, device=self.device)
 
-    def find_gradients(self, examples: Examples) -> dict[str, Tensor]:
+    def find_gradients(self, examples: Any) -> dict[str, Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
+        total, losses = self.total(examples)
+        total.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
+        return {name: loss.detach() for name, loss in losses.items()}
+
+    def total(self, examples: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss, and its parts."""
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             logits, values, margins = self.net.heads(examples.views)
         losses = self.losses(examples, logits.float(), values.float(), margins)
@@ -136,9 +143,7 @@ class PolicyLearner(Stepper[MarginNet, Examples]):
         total = total + learning.value_weight * losses["value"]
         if "margin" in losses:
             total = total + learning.margin_weight * losses["margin"]
-        total.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.net.parameters(), learning.gradient_clip)
-        return {name: loss.detach() for name, loss in losses.items()}
+        return total, losses
 
     def losses(
         self, examples: Examples, logits: Tensor, values: Tensor, margins: Tensor | None

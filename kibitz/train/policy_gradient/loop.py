@@ -51,8 +51,7 @@ class PolicyMethod(WithoutReplay):
 
     def __init__(self, recipe: PolicyTraining, game: Game, device: str, seed: int) -> None:
         self.recipe, self.device, self.seed = recipe, device, seed
-        net = fitting(recipe.network(game, seed), game)
-        self.learner = PolicyLearner(game, net, recipe.learning, device, seed)
+        self.learner = self.new_learner(game)
         self.average = self.learner.average
         self.tables = StretchPlay(game, self.learner.net, recipe.games, recipe.ticks, device)
         scripted = round(recipe.games * recipe.opponent_share)
@@ -60,6 +59,11 @@ class PolicyMethod(WithoutReplay):
         self.tables.begin(seed, here, scripted)
         batches = recipe.games * recipe.ticks // recipe.learning.batch
         self.steps = recipe.learning.passes * batches
+
+    def new_learner(self, game: Game) -> PolicyLearner:
+        """The learner at its beginning."""
+        net = fitting(self.recipe.network(game, self.seed), game)
+        return PolicyLearner(game, net, self.recipe.learning, self.device, self.seed)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         decisions = self.recipe.games * self.recipe.ticks

@@ -6,8 +6,8 @@ one by one as the GPU needs to run them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -38,7 +38,7 @@ class Recorded(Generic[Given]):
         if self._graph is None:
             self._record(given)
         assert self._graph is not None
-        for own, tensor in zip(self._given, given, strict=True):
+        for own, tensor in zip(tensors_in(self._given), tensors_in(given), strict=True):
             own.copy_(tensor)
         self._graph.replay()
         return self._answer
@@ -52,8 +52,22 @@ class Recorded(Generic[Given]):
         return answer
 
     def _record(self, given: Given) -> None:
-        self._given = type(given)(*(tensor.clone() for tensor in given))
+        self._given = cloned(given)
         graph = torch.cuda.CUDAGraph()
         with recording(graph, self.stream):
             self._answer = self.work(self._given)
         self._graph = graph
+
+
+def tensors_in(given: Any) -> Iterator[Tensor]:
+    """The tensors of a named tuple, also of those in it."""
+    for part in given:
+        if isinstance(part, Tensor):
+            yield part
+        else:
+            yield from tensors_in(part)
+
+
+def cloned(given: Any) -> Any:
+    """A named tuple of the same shape, with copies of all tensors."""
+    return type(given)(*(p.clone() if isinstance(p, Tensor) else cloned(p) for p in given))

@@ -1,0 +1,1 @@
+"""Policy gradients with a model of the game learnt beside them."""
