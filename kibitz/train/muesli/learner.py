@@ -41,8 +41,10 @@ class Imagining:
     """Moves of a walk."""
     any_share: float = 0.25
     """Share of moves on a walk that are any legal action, instead of one drawn from the policy."""
-    weight: float = 1.0
-    """Weight of the model's losses beside those of policy and value."""
+    value_weight: float = 10.0
+    """Weight of the values that are imagined: between moves these differ by hundredths."""
+    consistency: float = 1.0
+    """Weight of how far imagined latents are from those of the views that came; 0 for none."""
 
 
 class Lesson(NamedTuple):
@@ -81,8 +83,9 @@ class MuesliLearner(PolicyLearner):
     def total(self, examples: Lesson) -> tuple[Tensor, dict[str, Tensor]]:
         total, losses = super().total(examples.decisions)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-            model = unrolled_losses(self.net, examples.walks)
-        total = total + self.imagining.weight * torch.stack(list(model.values())).sum()
+            model = unrolled_losses(self.net, examples.walks, self.imagining.consistency)
+        model["value"] = self.imagining.value_weight * model["value"]
+        total = total + torch.stack(list(model.values())).sum()
         return total, losses | {f"model_{name}": loss for name, loss in model.items()}
 
     @torch.no_grad()
@@ -136,7 +139,7 @@ class MuesliLearner(PolicyLearner):
         results = self.results(walks.scores, seats[:, :-1])
         shares[:, 1:] = torch.where(ended[:, :, None], results, shares[:, 1:])
         return Unrolled(
-            views=self.looks[0][:, None],
+            views=torch.stack(self.looks if self.imagining.consistency else self.looks[:1], 1),
             played=walks.played,
             codes=walks.codes,
             odds=walks.odds,
