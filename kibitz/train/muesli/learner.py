@@ -41,9 +41,10 @@ class Imagining:
     """Moves of a walk."""
     any_share: float = 0.25
     """Share of moves on a walk that are any legal action, instead of one drawn from the policy."""
-    value_weight: float = 10.0
-    """Weight of the values that are imagined: between moves these differ by hundredths."""
-    consistency: float = 1.0
+    shaping: float = 0.1
+    """How much of the model's gradient reaches what views are read and judged with. These learn
+    from play, whose gradients are small and would drown."""
+    consistency: float = 0.0
     """Weight of how far imagined latents are from those of the views that came; 0 for none."""
 
 
@@ -80,13 +81,26 @@ class MuesliLearner(PolicyLearner):
         decisions = super().examples_of(stretch, lessons, which)
         return Lesson(decisions, self.walked(stretch.words, which[: self.imagining.walks]))
 
-    def total(self, examples: Lesson) -> tuple[Tensor, dict[str, Tensor]]:
-        total, losses = super().total(examples.decisions)
+    def find_gradients(self, examples: Lesson) -> dict[str, Tensor]:
+        losses = super().find_gradients(examples.decisions)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             model = unrolled_losses(self.net, examples.walks, self.imagining.consistency)
-        model["value"] = self.imagining.value_weight * model["value"]
-        total = total + torch.stack(list(model.values())).sum()
-        return total, losses | {f"model_{name}": loss for name, loss in model.items()}
+        self._add_gradients(torch.stack(list(model.values())).sum())
+        return losses | {f"model_{name}": loss.detach() for name, loss in model.items()}
+
+    def _add_gradients(self, model: Tensor) -> None:
+        """Add those of the model's loss; what play teaches as well gets a part of them only."""
+        parameters = list(self.net.parameters())
+        found = torch.autograd.grad(model, parameters, allow_unused=True)
+        size = torch.stack([g.norm() for g in found if g is not None]).norm()
+        clipped = (self.learning.gradient_clip / (size + 1e-6)).clamp(max=1.0)
+        for parameter, gradient in zip(parameters, found, strict=True):
+            if gradient is None:
+                continue
+            if parameter.grad is None:
+                parameter.grad = clipped * gradient
+            else:
+                parameter.grad.add_(self.imagining.shaping * clipped * gradient)
 
     @torch.no_grad()
     def walked(self, noted: Array, which: Tensor) -> Unrolled:

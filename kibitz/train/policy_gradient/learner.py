@@ -128,13 +128,6 @@ class PolicyLearner(Stepper[Any, Any]):
 
     def find_gradients(self, examples: Any) -> dict[str, Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
-        total, losses = self.total(examples)
-        total.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self.net.parameters(), self.learning.gradient_clip)
-        return {name: loss.detach() for name, loss in losses.items()}
-
-    def total(self, examples: Any) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss, and its parts."""
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             logits, values, margins = self.net.heads(examples.views)
         losses = self.losses(examples, logits.float(), values.float(), margins)
@@ -143,7 +136,9 @@ class PolicyLearner(Stepper[Any, Any]):
         total = total + learning.value_weight * losses["value"]
         if "margin" in losses:
             total = total + learning.margin_weight * losses["margin"]
-        return total, losses
+        total.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.net.parameters(), learning.gradient_clip)
+        return {name: loss.detach() for name, loss in losses.items()}
 
     def losses(
         self, examples: Examples, logits: Tensor, values: Tensor, margins: Tensor | None
