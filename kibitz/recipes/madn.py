@@ -5,8 +5,8 @@ a search and learns the same network from many more games. `muzero` learns the g
 searches what it has learnt. They are for a GPU, and take any preset:
 `-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
-`dropout` is `muzero` for a network that has learnt with open hands (`-o reveal=all`): every foreign
-hand is hidden, at first never and from the middle of the run on always.
+`dropout` is `policy` for a network that has learnt `dog` with open hands (`-o reveal=all`): every
+foreign hand is hidden, at first never and from the middle of the run on always.
 `smoke` is small enough to watch on two cores.
 """
 
@@ -72,7 +72,7 @@ MUZERO = MuZeroTraining(
     baselines=BASELINES,
 )
 
-DROPOUT = replace(MUZERO, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
+DROPOUT = replace(POLICY, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
 
 SMOKE = replace(
     MUZERO,
