@@ -7,6 +7,8 @@ searches what it has learnt. They are for a GPU, and take any preset:
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
 `dropout` is `policy` for a network that has learnt `dog` with open hands (`-o reveal=all`): every
 foreign hand is hidden, at first never and from the middle of the run on always.
+`first` goes on from a champion of `madn`, where everybody plays alone, and learns to come first
+among three `random` or three `runner` (the score of these games counts nothing else).
 `smoke` is small enough to watch on two cores.
 """
 
@@ -74,6 +76,18 @@ MUZERO = MuZeroTraining(
 
 DROPOUT = replace(POLICY, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
 
+FIRST = replace(
+    POLICY,
+    options={"preset": "madn"},
+    learning=replace(POLICY.learning, learning_rate=5e-4, steps=6000, entropy=0.005),
+    opponents=("random", "random", "random", "runner"),
+    opponent_share=0.5,
+    iterations=200,
+    gate_every=25,
+    gate_rate=0.0,  # against three of the best so far the rate says little about three others
+    baselines=("random", "runner"),
+)
+
 SMOKE = replace(
     MUZERO,
     options={"preset": "dmadn", "num_players": 2, "distance": 8, "max_plies": 120},
@@ -94,5 +108,6 @@ RECIPES = {
     "policy": POLICY,
     "muzero": MUZERO,
     "dropout": DROPOUT,
+    "first": FIRST,
     "smoke": SMOKE,
 }
