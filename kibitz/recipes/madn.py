@@ -76,13 +76,15 @@ MUZERO = MuZeroTraining(
 
 DROPOUT = replace(POLICY, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
 
+# So much is luck that only large batches say what is better, and self-play teaches other things.
 FIRST = replace(
     POLICY,
     options={"preset": "madn"},
-    learning=replace(POLICY.learning, learning_rate=5e-4, steps=6000, entropy=0.005),
+    learning=replace(POLICY.learning, batch=131_072, learning_rate=5e-4, steps=4000, entropy=0.01),
+    games=32_768,
     opponents=("random", "random", "random", "runner"),
-    opponent_share=0.5,
-    iterations=200,
+    opponent_share=0.8,
+    iterations=125,  # of 32 steps
     gate_every=25,
     gate_rate=0.0,  # against three of the best so far the rate says little about three others
     baselines=("random", "runner"),
