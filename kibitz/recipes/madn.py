@@ -74,7 +74,14 @@ MUZERO = MuZeroTraining(
     baselines=BASELINES,
 )
 
-DROPOUT = replace(POLICY, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
+DROPOUT = replace(
+    POLICY,
+    options={"preset": "dog"},
+    growth=Growth("reveal", share=0.5),
+    learning=replace(POLICY.learning, learning_rate=7e-4, steps=9600, entropy=0.01),
+    iterations=300,  # of 32 steps
+    gate_every=100,
+)
 
 # So much is luck that only large batches say what is better, and self-play teaches other things.
 FIRST = replace(
