@@ -6,8 +6,10 @@ learns to imagine the game on the way, so that its player can search what it ima
 learns the game as a ring, from such searches. They are for a GPU, and take any preset:
 `-o preset=dmadn_teams`. A preset is best begun with the weights of an easier one, `--from FILE`, in
 the order `dmadn`, `dmadn_teams`, `madn_teams`, `cards_plain`, `dog_nojoker`, `dog_solo`, `dog`.
-`dropout` is `muzero` for a network that has learnt with open hands (`-o reveal=all`): every foreign
-hand is hidden, at first never and from the middle of the run on always.
+`dropout` is `policy` for a network that has learnt `dog` with open hands (`-o reveal=all`): every
+foreign hand is hidden, at first never and from the middle of the run on always.
+`first` goes on from a champion of `madn`, where everybody plays alone, and learns to come first
+among three `random` or three `runner` (the score of these games counts nothing else).
 `smoke` is small enough to watch on two cores.
 """
 
@@ -91,7 +93,28 @@ MUZERO = MuZeroTraining(
     baselines=BASELINES,
 )
 
-DROPOUT = replace(MUZERO, options={"preset": "dog"}, growth=Growth("reveal", share=0.5))
+DROPOUT = replace(
+    POLICY,
+    options={"preset": "dog"},
+    growth=Growth("reveal", share=0.5),
+    learning=replace(POLICY.learning, learning_rate=7e-4, steps=9600, entropy=0.01),
+    iterations=300,  # of 32 steps
+    gate_every=100,
+)
+
+# So much is luck that only large batches say what is better, and self-play teaches other things.
+FIRST = replace(
+    POLICY,
+    options={"preset": "madn"},
+    learning=replace(POLICY.learning, batch=131_072, learning_rate=5e-4, steps=4000, entropy=0.01),
+    games=32_768,
+    opponents=("random", "random", "random", "runner"),
+    opponent_share=0.8,
+    iterations=125,  # of 32 steps
+    gate_every=25,
+    gate_rate=0.0,  # against three of the best so far the rate says little about three others
+    baselines=("random", "runner"),
+)
 
 SMOKE = replace(
     MUZERO,
@@ -114,5 +137,6 @@ RECIPES = {
     "muesli": MUESLI,
     "muzero": MUZERO,
     "dropout": DROPOUT,
+    "first": FIRST,
     "smoke": SMOKE,
 }

@@ -24,6 +24,7 @@ OTHERS = [  # shapes and rules beside the defaults
     ("liars_dice", {"dice": (4, 5), "variant": "high", "opening_call": True}),
     ("liars_dice", {"dice": (2, 2), "variant": "stairs"}),
     ("liars_dice", {"dice": (2, 1), "ones_biddable": False}),
+    *(("madn", {"preset": name}) for name in games.load("madn").presets),
 ]
 GAMES = [*((name, {}) for name in games.names()), *OTHERS, ("coin", {})]
 

@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from small_games import PEEK
 
+from kibitz.arena.match import match
 from kibitz.game import GameError, OptionError
 from kibitz.games import load
-from kibitz.recipes import any_muzero, recipe
+from kibitz.recipes import any_muzero, any_policy, recipe
 from kibitz.train.folder import RunFolder
 from kibitz.train.muzero.learner import Unrolling
+from kibitz.train.policy_gradient.learner import PolicyLearning
+from kibitz.train.policy_gradient.loop import PolicyMethod
 from kibitz.train.replay import Shard
 from kibitz.train.run import Run
 from kibitz.train.tree_search.growth import Growth
@@ -32,6 +35,19 @@ TINY = replace(
     iterations=4,
     gate_every=4,
     gate_games=4,
+    baselines=("random",),
+)
+
+SMALL_CARDS = {"preset": "cards_plain", "num_players": 2, "distance": 7, "max_plies": 40}
+WITHOUT_SEARCH = replace(
+    any_policy(PEEK),
+    growth=TINY.growth,
+    config={"width": 16, "blocks": 1},
+    learning=PolicyLearning(batch=32, warm_up=2, steps=40, average_decay=0.9),
+    games=16,
+    ticks=4,
+    opponent_share=0.3,
+    **{name: getattr(TINY, name) for name in ("iterations", "gate_every", "gate_games")},
     baselines=("random",),
 )
 
@@ -72,9 +88,27 @@ def test_a_growing_run_in_many_pieces_ends_with_the_same_weights(tmp_path):
     assert killing.ends_alike_in_pieces(TINY, tmp_path)
 
 
-def test_runs_without_growth_are_described_as_before(tmp_path):
-    assert "growth" not in replace(TINY, growth=Growth()).described()
-    assert TINY.described()["growth"] == {"option": "hide", "share": 0.5}
+@pytest.mark.parametrize("chosen", [TINY, WITHOUT_SEARCH])
+def test_runs_without_growth_are_described_as_before(chosen):
+    assert "growth" not in replace(chosen, growth=Growth()).described()
+    assert chosen.described()["growth"] == {"option": "hide", "share": 0.5}
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.gpu)])
+def test_games_without_a_search_begin_with_what_the_iteration_says(device):
+    """The first of a stretch has begun at the end of the one before; each has two decisions."""
+    method, found = PolicyMethod(WITHOUT_SEARCH, load(PEEK), device, 1), []
+    for iteration in range(1, 5):
+        method.iterate(iteration, lambda *_: None)
+        words = method.tables.device.get(method.tables.stretch.words)
+        states = words[WITHOUT_SEARCH.games // 2 :].reshape(-1).view(method.game.state)
+        found.append(np.unique(states["hide"]).tolist())
+    assert found == [[0], [0, 50], [50, 100], [100]]
+
+
+def test_growing_policy_gradients_in_many_pieces_end_with_the_same_weights(tmp_path):
+    slower = replace(WITHOUT_SEARCH, games=512)  # an iteration takes as long as a piece
+    assert killing.ends_alike_in_pieces(slower, tmp_path)
 
 
 def test_dog_has_a_recipe_that_hides_hands_more_and_more():
@@ -86,11 +120,44 @@ def test_dog_has_a_recipe_that_hides_hands_more_and_more():
     assert first.viewed == game.viewed and first.state == game.state
 
 
-@pytest.mark.slow  # compiles self-play and search for a game with cards
-def test_hands_of_cards_are_hidden_more_and_more(tmp_path):
-    small = {"preset": "cards_plain", "num_players": 2, "distance": 7, "max_plies": 40}
+def test_a_dealt_hand_is_hidden_as_its_game_began(tmp_path):
+    """A run of the recipe in two pieces. What comes of it sits down whatever is revealed."""
     chosen = replace(
         recipe("madn", "dropout"),
+        options=SMALL_CARDS,
+        opponents=("runner",),
+        **{n: getattr(WITHOUT_SEARCH, n) for n in ("config", "learning", "games", "ticks")},
+        **{n: getattr(TINY, n) for n in ("iterations", "gate_every", "gate_games")},
+        baselines=("random",),
+    )
+    chosen, probabilities = replace(chosen, games=64, ticks=32), []
+
+    def note(row):
+        probabilities.append(set(run.method.tables.tables.states["hidden_per_mille"].tolist()))
+        if row["iteration"] == 2:
+            raise KeyboardInterrupt
+
+    run = Run(chosen, tmp_path / "run", seed=1)
+    with pytest.raises(KeyboardInterrupt):
+        run.train(progress=note)
+    run.close()
+    run = Run(chosen, tmp_path / "run", seed=1, resume=True)
+    run.train(progress=note)
+    run.close()
+    assert probabilities == [{0}, {500}, {1000}, {1000}]  # games are shorter than a stretch
+    game = load("madn", **SMALL_CARDS)
+    opened = load("madn", **SMALL_CARDS, reveal="all")
+    text = f"net:{run.folder.member(run.standing.league.members[-1])}"
+    for table, who in ((game, text), (opened, text), (game, f"{text},deals=2")):
+        assert match(table, who, "random", games=4, seed=1).games == 4
+
+
+@pytest.mark.slow  # compiles self-play and search for a game with cards
+def test_hands_of_cards_are_hidden_more_and_more(tmp_path):
+    small = SMALL_CARDS
+    chosen = replace(
+        recipe("madn", "muzero"),
+        growth=Growth("reveal", share=0.5),
         options=small,
         config={"width": 8, "blocks": 1, "dynamics_blocks": 1},
         **{name: getattr(TINY, name) for name in ("search", "learning", "games", "steps")},

@@ -10,6 +10,8 @@ import pytest
 import torch
 
 import kibitz
+from kibitz.batch import Batch
+from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.recipes import any_policy, recipe
@@ -192,6 +194,31 @@ def test_a_first_place_is_shared(scores, wanted):
     assert found == pytest.approx(wanted)
     by_margin = [result(scores, scores, seat, Worth(1.0, 1.0, 1)) for seat in range(len(scores))]
     assert by_margin == pytest.approx(scores)
+
+
+@pytest.mark.parametrize("max_plies", [40, 2000])  # nobody has won, or somebody
+def test_the_score_of_four_alone_is_the_first_place(max_plies):
+    """MADN's score counts nothing else: weights that learnt it have learnt first places."""
+    game = load("madn", max_plies=max_plies)
+    batch, rngs = Batch(game, 32, seed=1), streams(1, "player", 64).reshape(32, 2)
+    batch.contest("random", "runner", np.zeros((32, 4), np.int64), rngs)
+    places = Worth(0.0, 1.0, 1)
+    for scores in batch.scores():
+        found = [result(scores, scores, seat, places) for seat in range(4)]
+        assert found == pytest.approx(scores)
+        assert sum(found) == pytest.approx(0, abs=1e-6)
+        assert sorted(found) == pytest.approx([-1 / 3] * 3 + [1] if max_plies > 40 else [0] * 4)
+
+
+def test_values_reach_first_places():
+    """One seat at 1 and three at -1/3: the value head comes as near as one likes."""
+    game = load("madn")
+    own = recipe("madn", "first").network(game, 0)
+    with torch.no_grad():
+        own.value.weight.zero_()
+        own.value.bias.copy_(torch.atanh(torch.tensor([0.999, -1 / 3, -1 / 3, -1 / 3])))
+        _, values, _ = own.heads(torch.zeros(1, game.view_size))
+    assert values[0].tolist() == pytest.approx([1, -1 / 3, -1 / 3, -1 / 3], abs=2e-3)
 
 
 def test_nothing_is_learnt_from_what_is_not_known():

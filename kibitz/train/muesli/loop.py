@@ -38,9 +38,9 @@ class MuesliMethod(PolicyMethod):
 
     recipe: MuesliTraining
 
-    def new_learner(self, game: Game) -> MuesliLearner:
-        net = fitting(self.recipe.network(game, self.seed), game)
+    def new_learner(self) -> MuesliLearner:
+        net = fitting(self.recipe.network(self.game, self.seed), self.game)
         if not isinstance(net, LatentNet):
             raise GameError(f"the recipe's network ({type(net).__name__}) imagines nothing")
         learning, imagining = self.recipe.learning, self.recipe.imagining
-        return MuesliLearner(game, net, learning, imagining, self.device, self.seed)
+        return MuesliLearner(self.game, net, learning, imagining, self.device, self.seed)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import torch
 from torch import nn
@@ -13,6 +13,7 @@ from ...game import Game, GameError
 from ..folder import Arrays, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
+from ..tree_search.growth import Growth
 from ..tree_search.loop import fitting
 from ..weights import WithoutReplay
 from .learner import PolicyLearner, PolicyLearning
@@ -37,10 +38,23 @@ class PolicyTraining(Training):
     only with other options stay away."""
     opponent_share: float = 0.0
     """Share of these tables."""
+    growth: Growth = field(default_factory=Growth)
+    """An option of the game that grows with the iterations. The gate plays without it."""
 
     def __post_init__(self) -> None:
         if self.games * self.ticks < self.learning.batch:
             raise GameError("an iteration has fewer decisions than a step of learning needs")
+
+    def described(self) -> dict[str, Any]:
+        """Without what is newer than runs that may be resumed, where it has its default."""
+        described = super().described()
+        if not self.growth.option:
+            del described["growth"]
+        return described
+
+    def grown(self, game: Game, iteration: int) -> Game:
+        """The game as it begins in an iteration."""
+        return self.growth.game(game, iteration, self.iterations)
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> PolicyMethod:
         return PolicyMethod(self, game, device, seed)
@@ -50,25 +64,27 @@ class PolicyMethod(WithoutReplay):
     """The newest network plays against itself and others, and learns from that at once."""
 
     def __init__(self, recipe: PolicyTraining, game: Game, device: str, seed: int) -> None:
-        self.recipe, self.device, self.seed = recipe, device, seed
-        self.learner = self.new_learner(game)
+        self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
+        self.learner = self.new_learner()
         self.average = self.learner.average
-        self.tables = StretchPlay(game, self.learner.net, recipe.games, recipe.ticks, device)
+        first = recipe.grown(game, 1)
+        self.tables = StretchPlay(first, self.learner.net, recipe.games, recipe.ticks, device)
         scripted = round(recipe.games * recipe.opponent_share)
         here = [name for name in recipe.opponents if name in ("random", *game.players)]
         self.tables.begin(seed, here, scripted)
         batches = recipe.games * recipe.ticks // recipe.learning.batch
         self.steps = recipe.learning.passes * batches
 
-    def new_learner(self, game: Game) -> PolicyLearner:
+    def new_learner(self) -> PolicyLearner:
         """The learner at its beginning."""
-        net = fitting(self.recipe.network(game, self.seed), game)
-        return PolicyLearner(game, net, self.recipe.learning, self.device, self.seed)
+        net = fitting(self.recipe.network(self.game, self.seed), self.game)
+        return PolicyLearner(self.game, net, self.recipe.learning, self.device, self.seed)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         decisions = self.recipe.games * self.recipe.ticks
         stage("playing, decisions", 0, decisions)
         began = time.monotonic()
+        self.tables.begin_with(self.recipe.grown(self.game, iteration).options)
         self.tables.play(self.learner.net)
         played = time.monotonic()
         losses = self._learn(iteration, stage)

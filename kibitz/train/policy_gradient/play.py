@@ -15,6 +15,7 @@ from ...devices import Array, Gpu, as_words, device_named
 from ...game import Game
 from ...nets.evaluate import NetEvaluator
 from ...nets.net import MarginNet
+from ...options import Options
 from ...search.stretch import (
     ANSWERS,
     LEARNER,
@@ -73,6 +74,10 @@ class StretchPlay:
         self.device.synchronize()
         for lane in self._lanes():
             lane.answer(-1)
+
+    def begin_with(self, options: Options) -> None:
+        """New games have these options from now on; games under way go on as they began."""
+        self.seating = self.seating._replace(options=self.device.put(np.array([options.numbers()])))
 
     def play(self, net: nn.Module) -> None:
         """One decision of the network at every table for each tick."""
