@@ -65,7 +65,7 @@ class ShortMemoryTeacher(Teacher):
         solver = ShortMemory(hands, bids)
         solver.solve(iterations)
         # Only this much is kept, because the solver takes many gigabytes.
-        self.policies = [policy.half() for policy in solver.policies()]
+        self.policies = solver.policies(torch.float16)
         self.bids = bids
         self.numbers = torch.from_numpy(solver.memories.numbers).to(hands.device)
         self.rungs = torch.arange(len(hands.bids), device=hands.device)
