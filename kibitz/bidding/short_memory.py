@@ -7,9 +7,10 @@ each pair of hands is, downwards with what each pair of hands will get. A memory
 forgotten pasts by how likely they are, given the own hand. Such a solution is no equilibrium. How
 far off it is, a local response tells.
 
-A memory is written as its bids' rungs + 1, the oldest first and zeros before them. Memories that
-differ only in the oldest bid lead to the same ones; they are a *group*, and a group is a matrix
-product per hand.
+A memory is written as its bids' rungs + 1, the oldest first and zeros before them. Before these it
+has a 1 if seats have forgotten something and *know* that, otherwise a 0: then the beginning of the
+game is not mixed up with what comes later. Memories that lead to the same ones are a *group*, and a
+group is a matrix product per hand.
 
 Memory is what limits tables. How likely pairs of hands are is not needed any more when it is known
 what they will get, so both share one room; and nothing is kept about bids that are not legal.
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -38,35 +39,52 @@ NEGLIGIBLE = 1e-30  # so that nothing is divided by 0
 VARIANT = variant_named("discounted")
 
 
-class Memories:
-    """All memories of up to `bids` bids, numbered."""
+def remembered(last: Any, *, know: bool) -> tuple[Any, ...]:
+    """The numbers of memories, column by column, from the last bids and the one before them.
 
-    def __init__(self, rungs: int, bids: int) -> None:
+    last: rungs + 1, the oldest first and zeros before them [n, bids + 1]; know: whether seats know
+    that they have forgotten something. NumPy arrays or torch tensors.
+    """
+    return (1 * (last[:, 0] > 0) * know, *last[:, 1:].T)
+
+
+class Memories:
+    """All memories of up to `bids` bids, numbered.
+
+    know: whether seats know that they have forgotten something.
+    """
+
+    def __init__(self, rungs: int, bids: int, *, know: bool = False) -> None:
         assert bids >= 2, "groups with different standing bids must not lead to the same memories"
-        self.rungs, self.bids = rungs, bids
-        found = [
-            (0,) * (bids - size) + made
-            for size in range(bids + 1)
+        self.rungs, self.bids, self.know = rungs, bids, know
+        histories = [
+            (0,) * (bids + 1 - size) + made
+            for size in range(bids + 1 + know)
             for made in itertools.combinations(range(1, rungs + 1), size)
         ]
+        found = np.unique(np.stack(remembered(np.array(histories), know=know), 1), axis=0)
         # By the standing bid, then by group.
-        found.sort(key=lambda memory: (memory[-1], memory[1:], memory[0]))
-        self.all = np.array(found)  # [memories, bids]
-        self.numbers = np.full((rungs + 1,) * bids, -1)
+        kept = self._kept(found)
+        self.all = found[np.lexsort((*found.T, *kept.T, found[:, -1]))]  # [memories, 1 + bids]
+        self.numbers = np.full((1 + know, *(rungs + 1,) * bids), -1, np.int32)
         self.numbers[tuple(self.all.T)] = np.arange(len(found))
 
     def __len__(self) -> int:
         return len(self.all)
 
     def after(self, memories: NDArray[np.int64], rung: int) -> NDArray[np.int64]:
-        """The numbers of the memories after a bid. memories: [n, bids] -> [n]"""
-        kept = [*memories.T[1:], np.full(len(memories), rung + 1)]
-        numbers: NDArray[np.int64] = self.numbers[tuple(kept)]
-        return numbers
+        """The numbers of the memories after a bid. memories: [n, 1 + bids] -> [n]"""
+        last = np.column_stack((memories[:, 1:], np.full(len(memories), rung + 1)))
+        return self.numbers[remembered(last, know=self.know)].astype(np.int64)
+
+    def _kept(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What is still remembered after a bid, whichever it is. [n, 1 + bids] -> [n, bids]"""
+        last = np.column_stack((memories[:, 1:], np.zeros(len(memories), np.int64)))
+        return np.stack(remembered(last, know=self.know)[:-1], 1)
 
     def groups(self) -> Iterator[tuple[int, list[NDArray[np.int64]]]]:
         """For each standing rung, from -1 for none, the memories of each group."""
-        starts = np.flatnonzero((np.diff(self.all[:, 1:], axis=0) != 0).any(1)) + 1
+        starts = np.flatnonzero((np.diff(self._kept(self.all), axis=0) != 0).any(1)) + 1
         parts = np.split(np.arange(len(self)), starts)
         for last, group in itertools.groupby(parts, lambda part: int(self.all[part[0], -1])):
             yield last - 1, [*group]
@@ -82,10 +100,13 @@ class Portion(NamedTuple):
 
 
 class ShortMemory:
-    """Solves a table, as if seats remembered only the last `bids` bids."""
+    """Solves a table, as if seats remembered only the last `bids` bids.
 
-    def __init__(self, hands: Hands, bids: int) -> None:
-        self.hands, self.memories = hands, Memories(len(hands.bids), bids)
+    know: whether they know that they have forgotten something.
+    """
+
+    def __init__(self, hands: Hands, bids: int, *, know: bool = False) -> None:
+        self.hands, self.memories = hands, Memories(len(hands.bids), bids, know=know)
         self.sizes = [len(odds) for odds in hands.odds]
         self.gains = hands.gains, hands.gains.transpose(1, 2)  # of the bidder, by mover
         # By standing bid. The memories of each have numbers without a gap.
