@@ -46,6 +46,7 @@ DEPTHS = (1, 2)  # that are tried
 TRIALS = 200  # games to choose between them
 GAMES_IN_A_CHUNK = 100  # in lockstep
 CACHED = 4096  # answers: 250 MB with five dice each
+ROUNDING = 1e-7  # of scores, which come from float32: no standard error is smaller
 LEAST_GAMES = 4  # two per seat: a standard error needs them
 
 History = tuple[int, ...]  # bids by rung, the lowest is 0
@@ -402,4 +403,4 @@ def local_response(
 
 
 def standard_error(scores: NDArray[np.float64]) -> float:
-    return float(scores.std(ddof=1)) / math.sqrt(len(scores))
+    return max(float(scores.std(ddof=1)) / math.sqrt(len(scores)), ROUNDING)

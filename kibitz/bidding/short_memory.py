@@ -75,7 +75,8 @@ class Memories:
     def after(self, memories: NDArray[np.int64], rung: int) -> NDArray[np.int64]:
         """The numbers of the memories after a bid. memories: [n, 1 + bids] -> [n]"""
         last = np.column_stack((memories[:, 1:], np.full(len(memories), rung + 1)))
-        return self.numbers[remembered(last, know=self.know)].astype(np.int64)
+        numbers: NDArray[np.int64] = self.numbers[remembered(last, know=self.know)].astype(np.int64)
+        return numbers
 
     def _kept(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
         """What is still remembered after a bid, whichever it is. [n, 1 + bids] -> [n, bids]"""
@@ -175,7 +176,7 @@ class ShortMemory:
         rows, actions, device = len(self.memories), self.memories.rungs + 1, self.hands.device
         found = [torch.zeros(rows, actions, n, dtype=dtype, device=device) for n in self.sizes]
         for policy, average in zip(found, self.average, strict=True):
-            parts = policy.split(self.counts.tolist())
+            parts = torch.split(policy, self.counts.tolist())
             for standing, (part, weights) in enumerate(zip(parts, average, strict=True), -1):
                 total = weights[:-1].sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
                 part[:, self._legal(standing)] = (weights[:-1] / total).to(dtype)
