@@ -7,9 +7,13 @@ each pair of hands is, downwards with what each pair of hands will get. A memory
 forgotten pasts by how likely they are, given the own hand. Such a solution is no equilibrium. How
 far off it is, a local response tells.
 
-A memory is written as its bids' rungs + 1, the oldest first and zeros before them. Memories that
-differ only in the oldest bid lead to the same ones; they are a *group*, and a group is a matrix
-product per hand.
+A memory is written as its bids' rungs + 1, the oldest first and zeros before them. Before these it
+has a 1 if seats have forgotten something and *know* that, otherwise a 0: then the beginning of the
+game is not mixed up with what comes later. Memories that lead to the same ones are a *group*, and a
+group is a matrix product per hand.
+
+Memory is what limits tables. How likely pairs of hands are is not needed any more when it is known
+what they will get, so both share one room; and nothing is kept about bids that are not legal.
 
 Source: M. Lanctot, R. Gibson, N. Burch, M. Zinkevich, M. Bowling, "No-regret learning in
 extensive-form games with imperfect recall", 2012.
@@ -19,7 +23,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -35,35 +39,53 @@ NEGLIGIBLE = 1e-30  # so that nothing is divided by 0
 VARIANT = variant_named("discounted")
 
 
-class Memories:
-    """All memories of up to `bids` bids, numbered."""
+def remembered(last: Any, *, know: bool) -> tuple[Any, ...]:
+    """The numbers of memories, column by column, from the last bids and the one before them.
 
-    def __init__(self, rungs: int, bids: int) -> None:
+    last: rungs + 1, the oldest first and zeros before them [n, bids + 1]; know: whether seats know
+    that they have forgotten something. NumPy arrays or torch tensors.
+    """
+    return (1 * (last[:, 0] > 0) * know, *last[:, 1:].T)
+
+
+class Memories:
+    """All memories of up to `bids` bids, numbered.
+
+    know: whether seats know that they have forgotten something.
+    """
+
+    def __init__(self, rungs: int, bids: int, *, know: bool = False) -> None:
         assert bids >= 2, "groups with different standing bids must not lead to the same memories"
-        self.rungs, self.bids = rungs, bids
-        found = [
-            (0,) * (bids - size) + made
-            for size in range(bids + 1)
+        self.rungs, self.bids, self.know = rungs, bids, know
+        histories = [
+            (0,) * (bids + 1 - size) + made
+            for size in range(bids + 1 + know)
             for made in itertools.combinations(range(1, rungs + 1), size)
         ]
+        found = np.unique(np.stack(remembered(np.array(histories), know=know), 1), axis=0)
         # By the standing bid, then by group.
-        found.sort(key=lambda memory: (memory[-1], memory[1:], memory[0]))
-        self.all = np.array(found)  # [memories, bids]
-        self.numbers = np.full((rungs + 1,) * bids, -1)
+        kept = self._kept(found)
+        self.all = found[np.lexsort((*found.T, *kept.T, found[:, -1]))]  # [memories, 1 + bids]
+        self.numbers = np.full((1 + know, *(rungs + 1,) * bids), -1, np.int32)
         self.numbers[tuple(self.all.T)] = np.arange(len(found))
 
     def __len__(self) -> int:
         return len(self.all)
 
     def after(self, memories: NDArray[np.int64], rung: int) -> NDArray[np.int64]:
-        """The numbers of the memories after a bid. memories: [n, bids] -> [n]"""
-        kept = [*memories.T[1:], np.full(len(memories), rung + 1)]
-        numbers: NDArray[np.int64] = self.numbers[tuple(kept)]
+        """The numbers of the memories after a bid. memories: [n, 1 + bids] -> [n]"""
+        last = np.column_stack((memories[:, 1:], np.full(len(memories), rung + 1)))
+        numbers: NDArray[np.int64] = self.numbers[remembered(last, know=self.know)].astype(np.int64)
         return numbers
+
+    def _kept(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
+        """What is still remembered after a bid, whichever it is. [n, 1 + bids] -> [n, bids]"""
+        last = np.column_stack((memories[:, 1:], np.zeros(len(memories), np.int64)))
+        return np.stack(remembered(last, know=self.know)[:-1], 1)
 
     def groups(self) -> Iterator[tuple[int, list[NDArray[np.int64]]]]:
         """For each standing rung, from -1 for none, the memories of each group."""
-        starts = np.flatnonzero((np.diff(self.all[:, 1:], axis=0) != 0).any(1)) + 1
+        starts = np.flatnonzero((np.diff(self._kept(self.all), axis=0) != 0).any(1)) + 1
         parts = np.split(np.arange(len(self)), starts)
         for last, group in itertools.groupby(parts, lambda part: int(self.all[part[0], -1])):
             yield last - 1, [*group]
@@ -74,28 +96,41 @@ class Portion(NamedTuple):
 
     standing: int  # the rung, -1 where there is none
     memories: Tensor  # their numbers; where a group has fewer, that of a spare row [groups, rows]
+    places: Tensor  # the same, counted among those with this standing bid [groups, rows]
     following: Tensor  # the numbers after each higher bid [groups, bids]
 
 
 class ShortMemory:
-    """Solves a table, as if seats remembered only the last `bids` bids."""
+    """Solves a table, as if seats remembered only the last `bids` bids.
 
-    def __init__(self, hands: Hands, bids: int) -> None:
-        self.hands, self.memories = hands, Memories(len(hands.bids), bids)
+    know: whether they know that they have forgotten something.
+    """
+
+    def __init__(self, hands: Hands, bids: int, *, know: bool = False) -> None:
+        self.hands, self.memories = hands, Memories(len(hands.bids), bids, know=know)
         self.sizes = [len(odds) for odds in hands.odds]
         self.gains = hands.gains, hands.gains.transpose(1, 2)  # of the bidder, by mover
-        rows, actions = len(self.memories) + 1, len(hands.bids) + 1
-        self.regrets, self.average = (
-            [torch.zeros(rows, actions, size, device=hands.device) for size in self.sizes]
-            for _ in range(2)
-        )
-        pairs = [(rows, *self.sizes), (rows, *reversed(self.sizes))]
-        # By mover: how likely its hand and the other's are, and what the other, who has bid, gets
-        # with its hand and the mover's.
-        self.reach = [torch.zeros(pairs[mover], device=hands.device) for mover in range(2)]
-        self.worth = [torch.zeros(pairs[1 - mover], device=hands.device) for mover in range(2)]
+        # By standing bid. The memories of each have numbers without a gap.
+        self.counts = np.bincount(self.memories.all[:, -1], minlength=len(hands.bids) + 1)
+        # By mover and standing bid: legal actions of all hands, and a spare row.
+        self.regrets, self.average = ([*map(self._nothing, self.sizes)] for _ in range(2))
+        rows, pairs = len(self.memories) + 1, (self.sizes, self.sizes[::-1])
+        # By mover: how likely its hand and the other's are, and in the same place later what the
+        # other, who has bid, gets with its hand and the mover's.
+        self.reach = [torch.zeros(rows, *both, device=hands.device) for both in pairs]
+        self.worth = [
+            reach.view(rows, *reversed(both)) for reach, both in zip(self.reach, pairs, strict=True)
+        ]
         self.portions = [*self._portions()]
         self.iterations = 0
+
+    def _nothing(self, size: int) -> list[Tensor]:
+        """Zeros for all hands of a seat, by standing bid. [memories + 1, legal actions, hands]"""
+        legal = [self.memories.rungs - last + (last > 0) for last in range(len(self.counts))]
+        return [
+            torch.zeros(count + 1, actions, size, device=self.hands.device)
+            for count, actions in zip(self.counts.tolist(), legal, strict=True)
+        ]
 
     def _portions(self) -> Iterator[Portion]:
         pairs = self.sizes[0] * self.sizes[1]
@@ -110,12 +145,18 @@ class ShortMemory:
         rows = np.full((len(groups), max(map(len, groups))), len(self.memories))
         for row, group in zip(rows, groups, strict=True):
             row[: len(group)] = group
+        places = np.where(
+            rows < len(self.memories),
+            rows - self.counts[: standing + 1].sum(),
+            self.counts[standing + 1],
+        )
         firsts = self.memories.all[rows[:, 0]]
         higher = range(standing + 1, self.memories.rungs)
         following = [self.memories.after(firsts, rung) for rung in higher]
         after = np.stack(following, 1) if following else np.zeros((len(groups), 0), np.int64)
         device = self.hands.device
-        return Portion(standing, *(torch.from_numpy(part).to(device) for part in (rows, after)))
+        parts = (torch.from_numpy(part).to(device) for part in (rows, places, after))
+        return Portion(standing, *parts)
 
     def solve(self, iterations: int, progress: Callable[[int], object] = lambda done: None) -> None:
         """So many iterations more, in each of which both seats learn once."""
@@ -127,15 +168,19 @@ class ShortMemory:
                 self._learn(seat, step)
             progress(done)
 
-    def policies(self) -> list[Tensor]:
+    def policies(self, dtype: torch.dtype = torch.float32) -> list[Tensor]:
         """What the movers of both seats do on average. [memories, actions, hands]
 
         Zeros where a seat is never to move.
         """
-        return [
-            weights[:-1] / weights[:-1].sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-            for weights in self.average
-        ]
+        rows, actions, device = len(self.memories), self.memories.rungs + 1, self.hands.device
+        found = [torch.zeros(rows, actions, n, dtype=dtype, device=device) for n in self.sizes]
+        for policy, average in zip(found, self.average, strict=True):
+            parts = torch.split(policy, self.counts.tolist())
+            for standing, (part, weights) in enumerate(zip(parts, average, strict=True), -1):
+                total = weights[:-1].sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+                part[:, self._legal(standing)] = (weights[:-1] / total).to(dtype)
+        return found
 
     def _legal(self, standing: int) -> slice:
         """The higher bids, and the call if there is something to call."""
@@ -143,13 +188,16 @@ class ShortMemory:
 
     def _policy(self, mover: int, at: Portion) -> Tensor:
         """By regret matching. [groups, rows, legal actions, hands]"""
-        weights = self.regrets[mover][:, self._legal(at.standing)][at.memories].clamp(min=0)
+        weights = self.regrets[mover][at.standing + 1][at.places].clamp(min=0)
         total = weights.sum(2, keepdim=True)
         return torch.where(total > 0, weights / total.clamp(min=NEGLIGIBLE), 1 / weights.shape[2])
 
     def _spread(self) -> None:
         """How likely both hands are at each memory, if both seats make a few mistakes."""
         self.reach[0][0] = self.hands.odds[0][:, None] * self.hands.odds[1]
+        self.reach[1][0] = 0  # seat 0 opens
+        for reach in self.reach:
+            reach[-1] = 0
         for at in self.portions:
             bids = at.following.shape[1]
             for mover in range(2 if bids else 0):
@@ -170,9 +218,9 @@ class ShortMemory:
                 if at.standing >= 0:
                     called = self.gains[mover][at.standing]
                     worth -= policy[:, :, -1, None] * called.T
-                self.worth[mover][at.memories] = -worth
                 if mover == seat:
                     self._improve(mover, at, policy, after, step)
+                self.worth[mover][at.memories] = -worth  # in place of how likely it is
 
     def _improve(self, mover: int, at: Portion, policy: Tensor, after: Tensor, step: Step) -> None:
         """Update the mover's regrets and its average policy."""
@@ -184,9 +232,9 @@ class ShortMemory:
         if at.standing >= 0:
             values[:, :, -1] = -(beliefs * self.gains[mover][at.standing]).sum(3)
         values -= (values * policy).sum(2, keepdim=True)
-        numbers, legal = step[0], self._legal(at.standing)
-        regrets, average = self.regrets[mover][:, legal], self.average[mover][:, legal]
-        values += regrets[at.memories]
+        numbers = step[0]
+        regrets, average = (part[mover][at.standing + 1] for part in (self.regrets, self.average))
+        values += regrets[at.places]
         kept = torch.where(values > 0, float(numbers["above"]), float(numbers["below"]))
-        regrets[at.memories] = values * kept
-        average[at.memories] += float(numbers["average"]) * odds.transpose(2, 3) * policy
+        regrets[at.places] = values * kept
+        average[at.places] += float(numbers["average"]) * odds.transpose(2, 3) * policy

@@ -60,8 +60,9 @@ EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
 REFINE = replace(
     LARGE,
     others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
-    memories=(3, 3, 4),  # five, four and three dice each
-    memory_iterations=200,
+    memories=(3, 4, 5),  # five, four and three dice each
+    memory_knows=(True,),
+    memory_iterations=100,
     exact_bids=24,
     exact_iterations=400,
     others_per_round=4,
@@ -72,8 +73,8 @@ REFINE = replace(
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=48,
-    gate_every=16,
+    iterations=32,
+    gate_every=32,  # it is not about winning more, so the newest network is taken whenever it stops
     gate_games=600,
 )
 

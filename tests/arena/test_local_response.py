@@ -138,6 +138,16 @@ def test_looking_to_the_end_and_at_every_bid_is_a_best_response(monkeypatch):
         assert real_value(moody, seat, depth=3) == pytest.approx(exact.best[seat], abs=1e-5)
 
 
+def test_luck_is_nothing_on_average_and_most_of_what_varies():
+    game = games.load("liars_dice", dice=(1, 1))
+    for seat in range(2):
+        responder = Responder(BiddingGame(game), policy_of(player("honest", game)), seat)
+        assert responder.odds @ responder.luck == pytest.approx(0, abs=1e-6)
+        assert np.ptp(responder.luck) > 0.1
+    bound = local_response(game, "honest", games=1000, seed=0)
+    assert max(bound.errors) < 0.01  # 0.03 and more with luck
+
+
 def test_the_depth_is_chosen_in_games_that_do_not_count(monkeypatch):
     """A responder that only wins at depth 2 in trials is taken, whatever it then wins."""
     seen = {"trial": set(), "counted": set()}

@@ -26,6 +26,7 @@ from kibitz.recipes import recipe
 from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 from kibitz.search.sequences import silent
+from kibitz.train.bidding import belief_play
 from kibitz.train.bidding.belief_play import BeliefPlay
 from kibitz.train.bidding.teachers import ExactTeacher, ShortMemoryTeacher
 from kibitz.train.run import Run
@@ -333,6 +334,35 @@ def test_a_short_memory_forgets_the_first_bids():
     first, forgotten, other, short = teacher.policy(Public(0, torch.full((4,), 8), odds, sets))
     assert torch.equal(first, forgotten) and torch.equal(first, short)
     assert (first[:9] == 0).all() and not torch.equal(first, other)
+
+
+def test_who_knows_of_having_forgotten_plays_the_beginning_as_such():
+    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    teacher = ShortMemoryTeacher(hands, bids=3, iterations=5, know=True)
+    histories = (1, 4, 7, 8), (0, 4, 7, 8), (0, 1, 2, 4, 7, 8), (4, 7, 8)
+    odds = [odds.expand(4, -1) for odds in hands.odds]
+    sets = torch.tensor([sum(1 << rung for rung in history) for history in histories])
+    for mover in range(2):
+        first, forgotten, longer, short = teacher.policy(
+            Public(mover, torch.full((4,), 8), odds, sets)
+        )
+        assert torch.equal(first, forgotten) and torch.equal(first, longer)
+        assert not torch.equal(first, short)
+
+
+def test_a_memory_that_has_no_room_is_shortened(monkeypatch):
+    tried = []
+
+    def solved(hands, bids, iterations, *, know):
+        tried.append((bids, know))
+        if know or bids > 3:
+            raise torch.OutOfMemoryError
+        return "solution"
+
+    monkeypatch.setattr(belief_play, "ShortMemoryTeacher", solved)
+    taught = replace(SMALL, memories=(4,), memory_knows=(True,))
+    assert taught.teachers([Hands(load("liars_dice", dice=(1, 1)), "cpu")]) == {0: "solution"}
+    assert tried == [(4, True), (4, False), (3, False)]
 
 
 def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):

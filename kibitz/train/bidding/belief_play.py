@@ -68,6 +68,8 @@ class BeliefPlay(Training):
     memories: tuple[int, ...] = ()
     """How many bids seats remember in solutions of further tables: of the game itself, then of the
     others in their order. Those with 0 and those after the last number are not solved like that."""
+    memory_knows: tuple[bool, ...] = ()
+    """At which of these tables seats know that they have forgotten something."""
     memory_iterations: int = 200
     """Iterations that solve them."""
     taught_share: float = 0.35
@@ -114,11 +116,22 @@ class BeliefPlay(Training):
         found: dict[int, Teacher] = {}
         for table, hands in enumerate(all_hands):
             if bids := self.memories[table] if table < len(self.memories) else 0:
-                found[table] = ShortMemoryTeacher(hands, bids, self.memory_iterations)
+                know = table < len(self.memory_knows) and self.memory_knows[table]
+                found[table] = self._short_memory(hands, bids, know=know)
                 torch.cuda.empty_cache()  # the next solver may need all of it
             elif table and self.solves(hands):
                 found[table] = ExactTeacher(hands, self.exact_iterations)
         return found
+
+    def _short_memory(self, hands: Hands, bids: int, *, know: bool) -> Teacher:
+        """A table's solution with that memory or, if a GPU has no room for it, a shorter one."""
+        try:
+            return ShortMemoryTeacher(hands, bids, self.memory_iterations, know=know)
+        except torch.OutOfMemoryError:
+            if bids == 2:
+                raise
+        torch.cuda.empty_cache()
+        return self._short_memory(hands, bids if know else bids - 1, know=False)
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)

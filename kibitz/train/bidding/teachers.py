@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ...bidding.beliefs import BeliefNet
 from ...bidding.every_history import ladder_numbers, policy_table
 from ...bidding.exact.ladder import BID, CALL, Ladder
 from ...bidding.hands import Hands
 from ...bidding.lookahead import Lookahead, Public
-from ...bidding.short_memory import ShortMemory
+from ...bidding.short_memory import ShortMemory, remembered
 from ...search.best_response import respond
 from ...search.regret import solve
 
@@ -59,19 +60,24 @@ class ExactTeacher(Teacher):
 
 
 class ShortMemoryTeacher(Teacher):
-    """The solution of a large table, as if seats remembered only the last `bids` bids."""
+    """The solution of a large table, as if seats remembered only the last `bids` bids.
 
-    def __init__(self, hands: Hands, bids: int, iterations: int) -> None:
-        solver = ShortMemory(hands, bids)
+    know: whether they know that they have forgotten something.
+    """
+
+    def __init__(self, hands: Hands, bids: int, iterations: int, *, know: bool = False) -> None:
+        solver = ShortMemory(hands, bids, know=know)
         solver.solve(iterations)
-        # Only this much is kept, because the solver takes many gigabytes.
-        self.policies = [policy.half() for policy in solver.policies()]
-        self.bids = bids
+        # Only the policies are kept, because the solver takes many gigabytes.
+        solver.reach, solver.worth = [], []
+        self.policies = solver.policies(torch.float16)
+        self.bids, self.know = bids, know
         self.numbers = torch.from_numpy(solver.memories.numbers).to(hands.device)
         self.rungs = torch.arange(len(hands.bids), device=hands.device)
 
     def weights(self, public: Public) -> Tensor:
         made = public.bid_set[:, None] >> self.rungs & 1
-        last = (made * (self.rungs + 1)).topk(self.bids).values  # the standing bid first
-        at = self.numbers[tuple(last.T.flip(0))]
+        made = functional.pad(made * (self.rungs + 1), (1, 0))
+        last = made.topk(self.bids + 1).values.flip(1)  # the standing bid last
+        at = self.numbers[remembered(last, know=self.know)].long()
         return self.policies[public.mover][at].float()
