@@ -19,6 +19,7 @@ from ..options import shortened
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
 from .determinised import Determinised
+from .foreseeing import Foreseeing
 from .imagining import LatentTreeSearch, imagining_settings
 from .searching import TreeSearch
 from .sight import Actions, Odds, Player, PlayerError, Sight
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
-OF_ANY = ("code", "model", "deals")  # options of every network, taken from a text one by one
+OF_ANY = ("code", "model", "deals", "lookahead")  # options of every network, taken one by one
 OF_A_SEARCH = ("leaves", "explore")  # options that a network alone does not have
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
@@ -182,8 +183,11 @@ def network(
     of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
     together, `explore=2`, PUCT's constant, and `model=rules`, which lets a network that imagines
     the game search true positions instead. `deals=8`: the network has learnt with open hands, and
-    is asked about so many deals of what is hidden.
+    is asked about so many deals of what is hidden. `lookahead=64`: it plays what is best by its
+    values after all throws that can follow, for every action at so many positions at most.
     """
+    from ..nets.kinds import PolicyJudge
+
     if deals := own.pop("deals", ""):
         who = network(game, name, path, mode, temperature, sims, threshold, device, **own)
         return _determinised(game, who, deals, mode)
@@ -191,7 +195,7 @@ def network(
     model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
-    asked = _of_a_search(own)
+    asked, positions = _of_a_search(own), whole("lookahead", own.pop("lookahead", "0"))
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
@@ -200,6 +204,9 @@ def network(
     weights, count = f"{net.sha256} on {device}", whole("sims", sims)
     if count and not kind.guides_search:
         raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
+    if positions and (count or not kind.guides_search):
+        why = "a search looks ahead anyway" if count else f"{path} has no values to look ahead with"
+        raise PlayerError(f"lookahead={positions}: {why}")
     if _imagines(kind, model, count):
         _refuse(asked, "a search of true positions; say model=rules, too")
         return _imagining(game, net, kind, count, name, device)
@@ -211,6 +218,9 @@ def network(
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
+    if positions:
+        assert isinstance(judge, PolicyJudge)  # as all that guide a search
+        judge, more = Foreseeing(game, judge, positions), f"{more} lookahead={positions}"
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
 
 
