@@ -37,6 +37,7 @@ MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
 OF_ANY = ("code", "model", "deals", "lookahead")  # options of every network, taken one by one
 OF_A_SEARCH = ("leaves", "explore")  # options that a network alone does not have
+MOST_POSITIONS = 4096  # of a lookahead, for one action
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
 
@@ -186,8 +187,6 @@ def network(
     is asked about so many deals of what is hidden. `lookahead=64`: it plays what is best by its
     values after all throws that can follow, for every action at so many positions at most.
     """
-    from ..nets.kinds import PolicyJudge
-
     if deals := own.pop("deals", ""):
         who = network(game, name, path, mode, temperature, sims, threshold, device, **own)
         return _determinised(game, who, deals, mode)
@@ -202,11 +201,7 @@ def network(
     drawing = Drawing(mode, real("temperature", temperature), real("threshold", threshold))
     settings = _own_settings(kind, own)
     weights, count = f"{net.sha256} on {device}", whole("sims", sims)
-    if count and not kind.guides_search:
-        raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
-    if positions and (count or not kind.guides_search):
-        why = "a search looks ahead anyway" if count else f"{path} has no values to look ahead with"
-        raise PlayerError(f"lookahead={positions}: {why}")
+    _check_thinking(kind, path, count, positions)
     if _imagines(kind, model, count):
         _refuse(asked, "a search of true positions; say model=rules, too")
         return _imagining(game, net, kind, count, name, device)
@@ -219,9 +214,26 @@ def network(
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
     if positions:
-        assert isinstance(judge, PolicyJudge)  # as all that guide a search
-        judge, more = Foreseeing(game, judge, positions), f"{more} lookahead={positions}"
+        judge, more = _foreseeing(game, judge, positions), f"{more} lookahead={positions}"
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
+
+
+def _check_thinking(kind: Kind, path: str, sims: int, positions: int) -> None:
+    if sims and not kind.guides_search:
+        raise PlayerError(f"sims={sims}: {path} cannot guide a tree search")
+    if positions and sims:
+        raise PlayerError(f"lookahead={positions}: a search looks ahead anyway")
+    if positions and not kind.guides_search:
+        raise PlayerError(f"lookahead={positions}: {path} has no values to look ahead with")
+    if positions > MOST_POSITIONS:
+        raise PlayerError(f"lookahead={positions}: {MOST_POSITIONS} positions at most")
+
+
+def _foreseeing(game: Game, judge: Judge, positions: int) -> Foreseeing:
+    from ..nets.kinds import PolicyJudge
+
+    assert isinstance(judge, PolicyJudge)  # as all that guide a search
+    return Foreseeing(game, judge, positions)
 
 
 def _determinised(game: Game, who: Player, deals: str, mode: str) -> Determinised:

@@ -74,6 +74,11 @@ def test_a_search_needs_none(text):
         player(f"{text},lookahead=8,sims=4", load(COIN))
 
 
+def test_it_is_bounded(text):
+    with pytest.raises(PlayerError, match="lookahead=9999: 4096 positions at most"):
+        player(f"{text},lookahead=9999", load(COIN))
+
+
 def test_nothing_may_be_hidden(tmp_path):
     game = load(PEEK)
     with pytest.raises(GameError, match="only for games in which nothing is hidden"):
