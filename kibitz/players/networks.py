@@ -19,6 +19,7 @@ from ..options import shortened
 from ..search.mcts import Settings
 from ..search.tree import uniforms_all
 from .determinised import Determinised
+from .foreseeing import Foreseeing
 from .imagining import LatentTreeSearch, imagining_settings
 from .searching import TreeSearch
 from .sight import Actions, Odds, Player, PlayerError, Sight
@@ -34,8 +35,9 @@ if TYPE_CHECKING:
 
 MODELS = ("own", "rules")  # where a network searches that imagines the game
 MODES = ("argmax", "sample", "softmax", "purify")
-OF_ANY = ("code", "model", "deals")  # options of every network, taken from a text one by one
+OF_ANY = ("code", "model", "deals", "lookahead")  # options of every network, taken one by one
 OF_A_SEARCH = ("leaves", "explore")  # options that a network alone does not have
+MOST_POSITIONS = 4096  # of a lookahead, for one action
 EXPLORE = 1.0  # PUCT's constant: a network's priors need less exploration than equal ones
 
 
@@ -182,7 +184,8 @@ def network(
     of a kind of your own; and of a search `leaves=4`, how many leaves of a tree it evaluates
     together, `explore=2`, PUCT's constant, and `model=rules`, which lets a network that imagines
     the game search true positions instead. `deals=8`: the network has learnt with open hands, and
-    is asked about so many deals of what is hidden.
+    is asked about so many deals of what is hidden. `lookahead=64`: it plays what is best by its
+    values after all throws that can follow, for every action at so many positions at most.
     """
     if deals := own.pop("deals", ""):
         who = network(game, name, path, mode, temperature, sims, threshold, device, **own)
@@ -191,15 +194,14 @@ def network(
     model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
-    asked = _of_a_search(own)
+    asked, positions = _of_a_search(own), whole("lookahead", own.pop("lookahead", "0"))
     if not path:
         raise PlayerError("net: say which file, as in net:runs/player.safetensors")
     net, kind, game = loaded_network(path, game)
     drawing = Drawing(mode, real("temperature", temperature), real("threshold", threshold))
     settings = _own_settings(kind, own)
     weights, count = f"{net.sha256} on {device}", whole("sims", sims)
-    if count and not kind.guides_search:
-        raise PlayerError(f"sims={count}: {path} cannot guide a tree search")
+    _check_thinking(kind, path, count, positions)
     if _imagines(kind, model, count):
         _refuse(asked, "a search of true positions; say model=rules, too")
         return _imagining(game, net, kind, count, name, device)
@@ -211,7 +213,27 @@ def network(
     how_drawn = f"{mode} temperature={drawing.temperature} threshold={drawing.threshold}"
     more = "".join(f" {key}={value}" for key, value in settings.items() if key != "temperature")
     judge = kind.judge(game, net, device, **settings)
+    if positions:
+        judge, more = _foreseeing(game, judge, positions), f"{more} lookahead={positions}"
     return NetPlayer(judge, drawing, name, f"net {weights} {how_drawn}{more}", game.viewed)
+
+
+def _check_thinking(kind: Kind, path: str, sims: int, positions: int) -> None:
+    if sims and not kind.guides_search:
+        raise PlayerError(f"sims={sims}: {path} cannot guide a tree search")
+    if positions and sims:
+        raise PlayerError(f"lookahead={positions}: a search looks ahead anyway")
+    if positions and not kind.guides_search:
+        raise PlayerError(f"lookahead={positions}: {path} has no values to look ahead with")
+    if positions > MOST_POSITIONS:
+        raise PlayerError(f"lookahead={positions}: {MOST_POSITIONS} positions at most")
+
+
+def _foreseeing(game: Game, judge: Judge, positions: int) -> Foreseeing:
+    from ..nets.kinds import PolicyJudge
+
+    assert isinstance(judge, PolicyJudge)  # as all that guide a search
+    return Foreseeing(game, judge, positions)
 
 
 def _determinised(game: Game, who: Player, deals: str, mode: str) -> Determinised:

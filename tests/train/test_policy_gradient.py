@@ -265,6 +265,17 @@ def test_it_learns_to_beat_a_given_player(tmp_path):
     assert np.mean(scores[-20:]) > 0.25
 
 
+def test_opponents_may_have_options():
+    """Those that the game has only with other options stay away."""
+    game = load("madn", preset="madn_teams", max_plies=60)
+    names = "expectimax:depth=1", "expectimax:depth=2", "nobody:depth=1"
+    chosen = replace(TINY, opponents=names, opponent_share=1.0, ticks=16)
+    method = PolicyMethod(chosen, game, "cpu", 1)
+    assert method.tables.players == [list(names[:2])]
+    found = method.iterate(0, lambda *_: None)
+    assert "score_expectimax:depth=1" in found and "score_nobody:depth=1" not in found
+
+
 # Runs ------------------------------------------------------------------------------------------
 
 

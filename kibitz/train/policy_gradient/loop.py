@@ -34,8 +34,8 @@ class PolicyTraining(Training):
     ticks: int = 32
     """Decisions at each table in an iteration."""
     opponents: tuple[str, ...] = ()
-    """Compiled players that have the other seats at some of the tables. Those that the game has
-    only with other options stay away."""
+    """Compiled players that have the other seats at some of the tables, such as
+    `expectimax:depth=2`. Those that the game has only with other options stay away."""
     opponent_share: float = 0.0
     """Share of these tables."""
     growth: Growth = field(default_factory=Growth)
@@ -70,7 +70,8 @@ class PolicyMethod(WithoutReplay):
         first = recipe.grown(game, 1)
         self.tables = StretchPlay(first, self.learner.net, recipe.games, recipe.ticks, device)
         scripted = round(recipe.games * recipe.opponent_share)
-        here = [name for name in recipe.opponents if name in ("random", *game.players)]
+        known = "random", *game.players
+        here = [who for who in recipe.opponents if who.partition(":")[0] in known]
         self.tables.begin(seed, here, scripted)
         batches = recipe.games * recipe.ticks // recipe.learning.batch
         self.steps = recipe.learning.passes * batches
