@@ -42,6 +42,8 @@ class Card:
         """The player `who` of this card, with these options instead of its own."""
         text = self.players[who]
         own = {key: value.format(file=self.file) for key, value in options_in(text).items()}
+        if "sims" in options:
+            own.pop("lookahead", None)  # who asks for a search gets that instead
         kind = spelled(text).partition(":")[0]
         usual = {**REGISTRY[kind].defaults, **own}
         unusual = {key: value for key, value in options.items() if usual.get(key) != value}

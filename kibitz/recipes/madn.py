@@ -68,7 +68,7 @@ MUESLI = MuesliTraining(
     net="muzero",
     config={"width": 256, "blocks": 4, "dynamics_blocks": 2},
     learning=replace(POLICY.learning, gradient_clip=1.0),
-    imagining=Imagining(walks=8192),
+    imagining=Imagining(walks=8192, shaping=1.0),
     games=POLICY.games,
     ticks=POLICY.ticks,
     opponents=POLICY.opponents,
