@@ -3,6 +3,7 @@
 It imports neither kibitz nor anything optional, so that it also works where little is installed.
 """
 
+import gc
 import os
 from pathlib import Path
 
@@ -12,8 +13,18 @@ from small_games import COIN
 
 HERE = Path(__file__).parent
 
+# Thousands of tests are kept until the end. Looking through them again and again for garbage takes
+# a tenth of compiling, so it is not done while they are collected, and leaves them out afterwards.
+gc.disable()
+
 # Sample games are loaded by path, as a user would; `support` is imported by tests.
 collect_ignore = ["sample_games", "contract/faults", "support"]
+
+
+def pytest_collection_finish():
+    gc.collect()
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")
