@@ -59,12 +59,12 @@ class Kind:
 
 
 KINDS = {
-    "commands": Kind(400, 12_000),
-    "records": Kind(300, 6_000),
-    "results": Kind(150, 3_000),
+    "commands": Kind(200, 12_000),
+    "records": Kind(150, 6_000),
+    "results": Kind(75, 3_000),
     "networks": Kind(250, 6_000),
-    "onnx": Kind(500, 10_000),
-    "runs": Kind(120, 2_000),
+    "onnx": Kind(250, 10_000),
+    "runs": Kind(60, 2_000),
     "game_files": Kind(120, 3_000),
     "data_files": Kind(80, 2_000),
     "weight_files": Kind(40, 1_000),
