@@ -97,3 +97,10 @@ def test_a_game_without_a_champion_says_which_games_have_one():
 def test_options_that_a_network_does_not_have_are_refused(text, message):
     with pytest.raises(PlayerError, match=message):
         player(text, load("liars_dice"))
+
+
+def test_who_asks_for_a_search_gets_it_instead_of_the_cards_lookahead():
+    game = load("madn", preset="madn_teams")
+    assert card_of(game, "champion").players["champion"].endswith("lookahead=64")
+    assert player("champion:sims=4", game).name == "champion:sims=4"
+    assert player("champion:lookahead=0", game).name == "champion:lookahead=0"
