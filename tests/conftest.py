@@ -16,6 +16,7 @@ HERE = Path(__file__).parent
 # Thousands of tests are kept until the end. Looking through them again and again for garbage takes
 # a tenth of compiling, so it is not done while they are collected, and leaves them out afterwards.
 gc.disable()
+gc.set_threshold(20_000, 20, 20)  # compiling makes many objects, and little garbage
 
 # Sample games are loaded by path, as a user would; `support` is imported by tests.
 collect_ignore = ["sample_games", "contract/faults", "support"]

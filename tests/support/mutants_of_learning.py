@@ -443,7 +443,7 @@ CONTRACT = [
     ),
     mutant(
         "the whole gradient goes on to the step before",
-        "train/muzero/learner.py",
+        "train/muzero/losses.py",
         "KEPT_GRADIENT = 0.5",
         "KEPT_GRADIENT = 1.0",
         "train/test_muzero.py::test_half_of_the_gradient_goes_through_each_step",

@@ -120,6 +120,7 @@ def test_dog_has_a_recipe_that_hides_hands_more_and_more():
     assert first.viewed == game.viewed and first.state == game.state
 
 
+@pytest.mark.slow  # compiles play for a game with cards; others show that options grow
 def test_a_dealt_hand_is_hidden_as_its_game_began(tmp_path):
     """A run of the recipe in two pieces. What comes of it sits down whatever is revealed."""
     chosen = replace(
