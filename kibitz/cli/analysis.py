@@ -250,14 +250,14 @@ def study(
 @app.command(epilog="Example: kibitz model madn runs/madn/player.safetensors -o preset=madn_teams")
 def model(
     name: GameName,
-    file: Annotated[str, typer.Argument(help="The network of a run of MuZero.")],
+    file: Annotated[str, typer.Argument(help="The network of a run of muzero or muesli.")],
     games: Annotated[int, typer.Option(min=1, help="Games that it plays with itself.")] = 50,
     option: OptionTexts = None,
     device: Device = "cpu",
     seed: DrawnSeed = None,
     as_json: Json = False,
 ) -> None:
-    """How well a network that imagines the game knows the rules: ends, turns and odds of chance."""
+    """How well a network that imagines the game knows its rules, and what moves do."""
     from ..arena.imagined import model_quality
 
     game = load_game(name, option)

@@ -60,8 +60,8 @@ class Training:
     recipe: Annotated[
         str,
         typer.Option(
-            help="A recipe of the game; `any`, `policy` or `muzero`, which serve every game; or "
-            "your own, FILE.py or FILE.py:NAME."
+            help="A recipe of the game; `any`, `policy`, `muesli` or `muzero`, which serve every "
+            "game; or your own, FILE.py or FILE.py:NAME."
         ),
     ] = "default"
     device: Device = "cpu"

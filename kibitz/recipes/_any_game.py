@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -116,9 +117,13 @@ def any_policy(name: str | Path, **options: object) -> PolicyTraining:
 
 def any_muesli(name: str | Path, **options: object) -> MuesliTraining:
     """The recipe that learns a game without a search, and a model of it beside that."""
-    policy = any_policy(name, **options)
+    return with_model(any_policy(name, **options), imagining=Imagining(walks=512))
+
+
+def with_model(policy: PolicyTraining, **changes: Any) -> MuesliTraining:
+    """A recipe without a search, with a network that learns a model of the game on the way."""
     fields = {field.name: getattr(policy, field.name) for field in dataclasses.fields(policy)}
-    return MuesliTraining(**fields | {"net": "muzero", "imagining": Imagining(walks=512)})
+    return MuesliTraining(**fields | {"net": "muzero"} | changes)
 
 
 def imagined_search(simulations: int, considered: int = 16) -> Settings:

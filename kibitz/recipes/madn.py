@@ -19,7 +19,6 @@ from dataclasses import replace
 
 from ..search.mcts import Settings
 from ..train.muesli.learner import Imagining
-from ..train.muesli.loop import MuesliTraining
 from ..train.muzero.learner import Unrolling
 from ..train.muzero.loop import MuZeroTraining
 from ..train.policy_gradient.learner import PolicyLearning
@@ -27,7 +26,7 @@ from ..train.policy_gradient.loop import PolicyTraining
 from ..train.tree_search.growth import Growth
 from ..train.tree_search.learner import Learning
 from ..train.tree_search.loop import SearchTraining
-from ._any_game import imagined_search
+from ._any_game import imagined_search, with_model
 
 BASELINES = ("random", "runner", "greedy", "rules")
 
@@ -63,20 +62,11 @@ POLICY = PolicyTraining(
     baselines=BASELINES,
 )
 
-MUESLI = MuesliTraining(
-    game="madn",
-    net="muzero",
+MUESLI = with_model(
+    POLICY,
     config={"width": 256, "blocks": 4, "dynamics_blocks": 2},
     learning=replace(POLICY.learning, gradient_clip=1.0),
     imagining=Imagining(walks=8192, shaping=1.0),
-    games=POLICY.games,
-    ticks=POLICY.ticks,
-    opponents=POLICY.opponents,
-    opponent_share=POLICY.opponent_share,
-    iterations=POLICY.iterations,
-    gate_every=POLICY.gate_every,
-    gate_games=POLICY.gate_games,
-    baselines=BASELINES,
 )
 
 MUZERO = MuZeroTraining(

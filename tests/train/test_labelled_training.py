@@ -74,7 +74,7 @@ def method_of(run: Run) -> LabelledMethod:
 
 def test_a_run_that_was_killed_ends_with_the_same_numbers(undisturbed, tmp_path):
     half = killing.iteration_seconds(undisturbed) / 2
-    assert killing.killed_at(NAME, tmp_path / "run", [(2, half)]) == 1
+    assert killing.killed_at(NAME, tmp_path / "run", [(1, half), (2, half)]) >= 1
     assert killing.weights(tmp_path / "run") == killing.weights(undisturbed)
     once, again = (RunFolder(path).metrics() for path in (undisturbed, tmp_path / "run"))
     for name in ("loss_training", "loss_validation", "learning_rate", "passed"):

@@ -88,7 +88,7 @@ def test_walks_follow_the_rules(walked):
             assert (mover + int(found.turns[row, move])) % game.seats == game.turn(s)
 
 
-def test_the_model_is_told_what_the_network_says(walked):
+def test_the_model_is_taught_what_the_network_says(walked):
     """Shares and policy are the network's own for the positions that came."""
     learner, _, _, found = walked
     logits, shares = learner.said(learner.looks[1])

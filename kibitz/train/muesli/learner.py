@@ -1,7 +1,7 @@
 """Learns a policy from play, and a model of the game from what the network says of its positions.
 
 Results of games are too noisy to teach a model what one move does. But the network can look at the
-position after a move, and say how good it is and what to do there: a model that is told the move
+position after a move, and say how good it is and what to do there: a model that knows the move
 alone should come to the same (as in "Muesli", Hessel et al., 2021).
 """
 
