@@ -88,7 +88,8 @@ class Training:
     """Iterations between matches at the gate."""
     gate_games: int = 400
     gate_rate: float = 0.5
-    """A new player passes with at least this even rate against the best so far."""
+    """A new player passes with at least this even rate against the best so far. With 0 everybody
+    does: the newest player is that of the run."""
     rivals: int = 2
     """Earlier league members that it meets at the gate besides the best, to be rated."""
     baselines: tuple[str, ...] = ("random",)

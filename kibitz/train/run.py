@@ -430,10 +430,12 @@ class Run:
     def champion(self, path: Path, card: About) -> None:
         """Write the best player so far as a file that `net:PATH` can load.
 
-        Before the first network has passed the gate that is the newest, not the untrained one.
+        Before the first network has passed the gate that is the newest, not the untrained one; so
+        it is where everybody passes.
         """
         passed = self.standing.league.members != [0] or self.standing.best_loss is not None
-        net = copy.deepcopy(self.best if passed else self.method.average)
+        chosen = passed and self.recipe.gate_rate > 0
+        net = copy.deepcopy(self.best if chosen else self.method.average)
         self._write_net(path, net.half() if self.recipe.half_precision else net, card)
 
     def _write_net(self, path: Path, net: Net, card: About) -> None:

@@ -14,6 +14,7 @@ from kibitz.batch import Batch
 from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games import load
+from kibitz.nets import load_net
 from kibitz.recipes import any_policy, recipe
 from kibitz.search.stretch import (
     LEARNER,
@@ -27,6 +28,7 @@ from kibitz.search.stretch import (
 from kibitz.train.policy_gradient.learner import PolicyLearner, PolicyLearning, known_error, usual
 from kibitz.train.policy_gradient.loop import PolicyMethod, PolicyTraining
 from kibitz.train.policy_gradient.play import StretchPlay
+from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -287,6 +289,17 @@ def test_a_run_in_parts_comes_to_the_same_weights(tmp_path):
 def test_the_player_sits_down(tmp_path):
     text = kibitz.train(GAME, tmp_path / "run", recipe="policy", change=tiny, seed=2)
     assert kibitz.match(load(GAME), text, "random", games=4, seed=1).games == 4
+
+
+def test_where_everybody_passes_the_gate_the_newest_plays(tmp_path):
+    run = Run(replace(TINY, iterations=3, gate_rate=0.0), tmp_path / "run", seed=1)
+    run.train()
+    run.champion(tmp_path / "p.safetensors", {})
+    run.close()
+    assert run.standing.league.members == [0, 2]
+    newest = run.method.average.half().state_dict()
+    for name, weights in load_net(tmp_path / "p.safetensors")[0].state_dict().items():
+        assert torch.equal(weights, newest[name]), name
 
 
 @pytest.mark.parametrize("name", ["madn", "dominion"])
