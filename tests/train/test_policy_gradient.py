@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import killing
@@ -25,6 +26,7 @@ from kibitz.search.stretch import (
     judge_all,
     result,
 )
+from kibitz.train.folder import RunError
 from kibitz.train.policy_gradient.learner import PolicyLearner, PolicyLearning, known_error, usual
 from kibitz.train.policy_gradient.loop import PolicyMethod, PolicyTraining
 from kibitz.train.policy_gradient.play import StretchPlay
@@ -257,6 +259,15 @@ def test_the_reward_for_entropy_falls_with_the_learning_rate(game, net):
     assert found[2] == pytest.approx((start[0] / 10, start[1] / 10))
 
 
+@pytest.mark.parametrize(("kept", "middle"), [(0.1, 0.275), (0.5, 0.375), (1.0, 0.5)])
+def test_the_reward_for_entropy_falls_to_what_is_kept(game, net, kept, middle):
+    learning = PolicyLearning(entropy=0.5, entropy_kept=kept, warm_up=10, steps=110, batch=32)
+    learner, found = PolicyLearner(game, net, learning, "cpu", 0), []
+    for learner.step in (0, 60, 110, 500):
+        found.append(learner.entropy())
+    assert found == pytest.approx([0.5, middle, 0.5 * kept, 0.5 * kept])
+
+
 def test_it_learns_to_beat_a_given_player(tmp_path):
     """Against somebody who plays anything at all, knowing one's card is worth a quarter a game."""
     chosen = replace(TINY, opponents=("random",), opponent_share=1.0, games=128, iterations=60)
@@ -300,6 +311,16 @@ def test_where_everybody_passes_the_gate_the_newest_plays(tmp_path):
     newest = run.method.average.half().state_dict()
     for name, weights in load_net(tmp_path / "p.safetensors")[0].state_dict().items():
         assert torch.equal(weights, newest[name]), name
+
+
+def test_a_run_from_before_entropy_was_kept_goes_on(tmp_path):
+    Run(TINY, tmp_path / "run", seed=1).close()
+    about = json.loads((tmp_path / "run/run.json").read_text())
+    assert "entropy_kept" not in about["recipe"]["learning"]  # as runs were always described
+    Run(TINY, tmp_path / "run", resume=True).close()
+    lasting = replace(TINY, learning=replace(TINY.learning, entropy_kept=1.0))
+    with pytest.raises(RunError, match="another recipe"):
+        Run(lasting, tmp_path / "run", resume=True)
 
 
 @pytest.mark.parametrize("name", ["madn", "dominion"])

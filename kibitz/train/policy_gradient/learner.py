@@ -48,6 +48,9 @@ class PolicyLearning:
     entropy: float = 0.01
     """Reward for a policy that leaves open what it does: without it, it stops trying too soon. It
     falls like the learning rate, without the warm-up."""
+    entropy_kept: float = 0.1
+    """Share of that reward that is left in the end. 1 keeps all of it: for secret moves, where
+    everybody should stay undecided."""
     trace: float = 0.97
     """How much of a surprise belongs to the decision before: 1 is all of it, and noisy."""
     value_weight: float = 1.0
@@ -91,6 +94,11 @@ class PolicyLearner(Stepper[Any, Any]):
     def learning_rate(self) -> float:
         return warmed_up(self.learning, self.step)
 
+    def entropy(self) -> float:
+        """The reward for entropy at the next step."""
+        learning = self.learning
+        return learning.entropy * fallen(learning, self.step, to=learning.entropy_kept)
+
     def judged(self, stretch: Stretch) -> Lessons:
         """What is to be learnt from a stretch. Gains are in units of their usual size."""
         size, ticks = stretch.seats.shape
@@ -114,9 +122,7 @@ class PolicyLearner(Stepper[Any, Any]):
             weights=self.tensor(lessons.weights).flatten()[which],
             values=self.tensor(lessons.values).flatten(0, 1)[which],
             margins=self.tensor(lessons.margins).flatten()[which],
-            entropy=torch.tensor(
-                self.learning.entropy * fallen(self.learning, self.step), device=self.device
-            ),
+            entropy=torch.tensor(self.entropy(), device=self.device),
         )
 
     def examples(self, positions: Any) -> Any:

@@ -50,6 +50,8 @@ class PolicyTraining(Training):
         described = super().described()
         if not self.growth.option:
             del described["growth"]
+        if self.learning.entropy_kept == PolicyLearning.entropy_kept:
+            del described["learning"]["entropy_kept"]
         return described
 
     def grown(self, game: Game, iteration: int) -> Game:

@@ -56,11 +56,11 @@ def warmed_up(learning: WarmingUp, step: int) -> float:
     return learning.learning_rate * fallen(learning, step)
 
 
-def fallen(learning: WarmingUp, step: int) -> float:
-    """A factor that falls as a cosine from 1, after the warm-up, to a tenth."""
+def fallen(learning: WarmingUp, step: int, to: float = 0.1) -> float:
+    """A factor that falls as a cosine from 1, after the warm-up, to a tenth or another share."""
     falling = max(1, learning.steps - learning.warm_up)
     done = min(1.0, max(0, step - learning.warm_up) / falling)
-    return 0.55 + 0.45 * math.cos(math.pi * done)
+    return (1 + to) / 2 + (1 - to) / 2 * math.cos(math.pi * done)
 
 
 @dataclass(frozen=True)
