@@ -85,9 +85,9 @@ class BeliefPlay(Training):
     magnet: tuple[float, float] = (0.1, 0.01)
     """Strength of the magnet in these rounds, at the start and at the end of the run."""
     explore: float = 0.25
-    """Share of bids that are drawn uniformly."""
+    """Share of bids that are drawn uniformly, by seats that stray."""
     min_survival: float = 0.4
-    """Lowest probability that a table continues, however likely a call is."""
+    """Lowest probability that a table continues after they have moved, however likely a call is."""
     tilt: float = 0.7
     """How far initial beliefs can be from the true odds: a lookahead asks about any beliefs."""
     steps: int = 200
@@ -233,21 +233,31 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
     # self-play
 
     def play(self, table: int, size: int) -> list[SolvedDecisions]:
-        """All decisions at `size` tables, grouped by seat."""
+        """The decisions to learn at `size` tables, grouped by seat."""
         hands, teacher = self.all_hands[table], self.teachers.get(table)
         look = self.lookahead(hands, kept=self.recipe.keep and teacher is None)
-        public = look.opening(size)
-        if teacher is None:  # a solution is for the true odds
-            public = self.tilted(public, hands)
         found: list[list[SolvedDecisions]] = [[], []]
-        while len(public.standing) > ENDED * size:
-            continuing = []
-            for part in self._portions(public, hands):
-                decisions, after = self.decide(look, part, teacher)
-                found[public.mover].append(decisions)
-                continuing.append(after)
-            public = joined(continuing)
+        for public, strays in self._openings(look, size, taught=teacher is not None):
+            while len(public.standing) > ENDED * size:
+                continuing = []
+                for part in self._portions(public, hands):
+                    decisions, after = self.decide(look, part, teacher, part.mover in strays)
+                    found[part.mover] += [] if decisions is None else [decisions]
+                    continuing.append(after)
+                public = joined(continuing)
         return [concatenated(parts) for parts in found if parts]
+
+    def _openings(
+        self, look: Lookahead, size: int, *, taught: bool
+    ) -> list[tuple[Public, tuple[int, ...]]]:
+        """Tables before the first bid, and which seats stray there.
+
+        A solution is for the true odds, and it says something about a seat that plays by it itself,
+        whatever the other one does. So with a teacher one seat strays, and only the other learns.
+        """
+        if taught:
+            return [(look.opening(size // 2), (seat,)) for seat in range(2)]
+        return [(self.tilted(look.opening(size), look.hands), (0, 1))]
 
     def _others(self) -> list[int]:
         """The numbers of the other tables that this round plays."""
@@ -279,8 +289,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             yield public.part(rows)
 
     def decide(
-        self, look: Lookahead, public: Public, teacher: Teacher | None = None
-    ) -> tuple[SolvedDecisions, Public]:
+        self, look: Lookahead, public: Public, teacher: Teacher | None = None, strays: bool = True
+    ) -> tuple[SolvedDecisions | None, Public]:
         """Solve the decisions and play: return what to learn, and the tables that continue."""
         mine, theirs = public.roles
         odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
@@ -291,8 +301,10 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             # Hands that are believed impossible need values and a policy, too.
             weights = (mine + odds[0]) / 2, (theirs + odds[1]) / 2
         else:
-            solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
             played = look.prior(public)
+            if strays:
+                return None, self._continuing(look, public, played, strays)
+            solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
             weights = mine, theirs  # a solution means nothing where it never gets to
         decisions = SolvedDecisions(
             actions=(look.actions,),
@@ -306,16 +318,20 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             weight=weights[0],
             other_weight=weights[1],
         )
-        return decisions, self._continuing(look, public, played)
+        return decisions, self._continuing(look, public, played, strays)
 
-    def _continuing(self, look: Lookahead, public: Public, policy: Tensor) -> Public:
-        """The tables after a bid by this policy or a uniform one; without those that end here."""
+    def _continuing(self, look: Lookahead, public: Public, policy: Tensor, strays: bool) -> Public:
+        """The tables after a bid by this policy, without those that end here.
+
+        strays: whether bids may also be uniform, and tables continue more often.
+        """
         bids = look.legal(public)[:, :-1]
         odds = (policy * public.roles[0][:, None]).sum(2)
         uniform = bids / bids.sum(1, keepdim=True).clamp(min=1)
         likely = odds[:, :-1] / odds[:, :-1].sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-        tried = torch.lerp(likely, uniform, self.recipe.explore)
-        survival = (1 - odds[:, -1]).clamp(min=self.recipe.min_survival) * bids.any(1)
+        tried = torch.lerp(likely, uniform, self.recipe.explore) if strays else likely
+        least = self.recipe.min_survival if strays else 0.0
+        survival = (1 - odds[:, -1]).clamp(min=least) * bids.any(1)
         rows = (self._uniform(len(odds)) < survival).nonzero().squeeze(1)
         if not len(rows):
             return public.part(rows)
