@@ -23,18 +23,23 @@ technique for agent evaluation in imperfect information games", 2018.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from ..bidding.exact.bidding_game import BiddingGame, NotABiddingGame, bids_and_call
 from ..chance import Stream, fresh_seed, pick, streams
 from ..devices import Array
 from ..game import Game, GameError
-from ..players import Player, Sight, player
+from ..players import NetPlayer, Player, Sight, player
+from ..players.networks import check_device
 from ..search.sequences import table_of
 from .exploitability import ROWS, Policy, policy_of
 from .match import Z95
@@ -44,13 +49,18 @@ RAISES = 4  # answers that it looks beyond, if they have at least this probabili
 LIKELY = 0.02
 DEPTHS = (1, 2)  # that are tried
 TRIALS = 200  # games to choose between them
-GAMES_IN_A_CHUNK = 100  # in lockstep
-CACHED = 4096  # answers: 250 MB with five dice each
+GAMES_IN_A_CHUNK = 1000  # in lockstep
+TOGETHER = 1 << 20  # probabilities that a player is asked for at a time
 ROUNDING = 1e-7  # of scores, which come from float32: no standard error is smaller
+CALL = -1  # instead of a rung
 LEAST_GAMES = 4  # two per seat: a standard error needs them
 
 History = tuple[int, ...]  # bids by rung, the lowest is 0
 Progress = Callable[[float, str], object]
+Policies = Callable[[list[History], Tensor], Iterator[Tensor]]
+"""What a player does with every hand after histories of one length, the call last, in portions
+[n, bids + 1, hands]. It is given how likely it holds each hand [histories, hands]; what it does
+with the others does not matter."""
 
 
 def climbs(game: Game) -> bool:
@@ -65,53 +75,53 @@ def climbs(game: Game) -> bool:
 # The player ---------------------------------------------------------------------------------------
 
 
-class Answers:
-    """What a player does after histories of bids, with every hand.
+def policies_of(climb: BiddingGame, who: Player) -> Policies:
+    """How a player says what it does. Rejects players with hidden randomness."""
+    by_sight = policy_of(who)
+    at_once = who.with_all_hands(climb.game) if isinstance(who, NetPlayer) else None
+    if at_once is None:
+        return ThroughViews(climb, by_sight)
+    return lambda histories, beliefs: at_once(histories)
 
-    An answer is the joint probability of hand and action, given the history: [hands, bids + 1], the
-    call last.
-    """
 
-    def __init__(self, climb: BiddingGame, policy: Policy, seat: int) -> None:
-        self.climb, self.policy, self.seat = climb, policy, seat
-        self.deal = climb.deal[:, 0] if seat == 0 else climb.deal[0]  # a table for each hand
-        self._cached: dict[History, Array] = {}
+class ThroughViews:
+    """Asks a player with a table for each hand that it can hold."""
 
-    def after(self, beliefs: dict[History, Array]) -> dict[History, Array]:
-        """Answers after these histories and maybe others.
+    def __init__(self, climb: BiddingGame, policy: Policy) -> None:
+        self.climb, self.policy = climb, policy
+        self.deals = climb.deal[:, 0], climb.deal[0]  # by seat, a table for each hand
 
-        beliefs: how likely the player holds each hand there [hands].
-        """
-        if len(self._cached) > CACHED:
-            self._cached.clear()
-        if new := {made: belief for made, belief in beliefs.items() if made not in self._cached}:
-            self._ask(new)
-        return self._cached
+    def __call__(self, histories: list[History], beliefs: Tensor) -> Iterator[Tensor]:
+        size = (len(self.climb.bids) + 1) * beliefs.shape[1]
+        together = max(TOGETHER // size, 1)
+        for first in range(0, len(histories), together):
+            part = slice(first, first + together)
+            yield torch.from_numpy(self._ask(histories[part], beliefs[part].cpu().numpy()))
 
-    def _ask(self, beliefs: dict[History, Array]) -> None:
-        which, hands = np.nonzero(np.stack(list(beliefs.values())))
-        policies = self._odds(list(beliefs), which, hands)
+    def _ask(self, histories: list[History], beliefs: Array) -> Array:
+        """[histories, bids + 1, hands]"""
+        which, hands = np.nonzero(beliefs)
+        odds = self._odds(histories, which, hands)
+        policies = np.zeros((*beliefs.shape, len(self.climb.bids) + 1), np.float32)
         cuts = np.flatnonzero(np.diff(which)) + 1
-        parts = zip(beliefs.items(), np.split(hands, cuts), np.split(policies, cuts), strict=True)
-        for (made, belief), held, odds in parts:
-            answer = np.zeros((len(self.deal), len(self.climb.bids) + 1), np.float32)
+        parts = zip(np.split(hands, cuts), np.split(odds, cuts), strict=True)
+        for policy, made, (held, taken) in zip(policies, histories, parts, strict=True):
             first = made[-1] + 1 if made else 0
-            last = answer.shape[1] - (not made)  # there is nothing to call before the first bid
-            answer[held, first:last] = odds[:, : last - first] * belief[held, None]
-            self._cached[made] = answer
+            last = policies.shape[2] - (not made)  # there is nothing to call before the first bid
+            policy[held, first:last] = taken[:, : last - first]
+        return policies.transpose(0, 2, 1)
 
     def _odds(self, histories: list[History], which: Array, hands: Array) -> Array:
         """The policy after `which` of the histories with these hands. [n, max_legal]"""
-        states = self.deal[hands]
+        seat, parts = len(histories[0]) % 2, []
+        states = self.deals[seat][hands]
         tables = table_of(self.climb.game, states)
-        for k in range(max(map(len, histories))):
-            bids = [self.climb.bids[made[k]] if k < len(made) else -1 for made in histories]
-            tables.play(np.array(bids)[which], check=False)
-        parts = []
+        for rungs in zip(*histories, strict=True):
+            tables.play(np.array([self.climb.bids[rung] for rung in rungs])[which], check=False)
         for first in range(0, len(states), ROWS):
             part = states[first : first + ROWS]
             rngs = streams(0, "player", len(part))
-            sight = Sight(self.climb.game, part, np.full(len(part), self.seat), rngs)
+            sight = Sight(self.climb.game, part, np.full(len(part), seat), rngs)
             parts.append(self.policy(sight))
         return np.concatenate(parts)
 
@@ -120,30 +130,76 @@ class Answers:
 
 
 @dataclass(eq=False)
-class Worth:
-    """What the responder expects from the player's answer to a bid, or from its opening."""
+class Nodes:
+    """Different histories of one length."""
 
-    called: float  # where the player calls
-    raised: Array  # where it makes each bid, weighted by how likely that is [bids]
+    made: list[History]
+    beliefs: Tensor  # how likely the player holds each of its hands [n, hands]
+
+    @cached_property
+    def standing(self) -> Tensor:
+        """The last bids, -1 where there is none. [n]"""
+        last = [made[-1] if made else -1 for made in self.made]
+        return torch.tensor(last, dtype=torch.long, device=self.beliefs.device)
+
+    def after(self, numbers: Tensor, bids: Tensor, beliefs: Tensor) -> Nodes:
+        """The nodes after bids at the nodes with these numbers."""
+        pairs = zip(numbers.tolist(), bids.tolist(), strict=True)
+        return Nodes([(*self.made[n], bid) for n, bid in pairs], beliefs)
+
+
+@dataclass(eq=False)
+class Places:
+    """Nodes with own hands of the responder, in games or in its thoughts."""
+
+    nodes: Nodes
+    at: Tensor  # the number of the node [n]
+    own: Tensor  # [n]
+
+
+@dataclass(eq=False)
+class Worths:
+    """What the responder expects from the player's answers, to its bids or as an opening."""
+
+    called: Tensor  # where the player calls [n]
+    raised: Tensor  # where it makes each bid, weighted by how likely that is [n, bids]
 
     @property
-    def total(self) -> float:
-        return self.called + float(self.raised.sum())
+    def total(self) -> Tensor:
+        return self.called + self.raised.sum(-1)
+
+    def nth(self, numbers: Tensor) -> Worths:
+        """One per row of several. [n]"""
+        rows = torch.arange(len(numbers), device=numbers.device)
+        return Worths(self.called[rows, numbers], self.raised[rows, numbers])
+
+    def on_host(self) -> list[Worth]:
+        rows = zip(self.called.tolist(), self.raised.cpu().numpy(), strict=True)
+        return [Worth(*row) for row in rows]
+
+
+class Raises(NamedTuple):
+    """The likeliest raises after each of some histories, the likeliest first."""
+
+    bids: Tensor  # [n, RAISES]
+    odds: Tensor  # [n, RAISES]
+    beliefs: Tensor  # how likely the player then holds each hand [n, RAISES, hands]
+
+
+class Worth(NamedTuple):
+    """The same in one game."""
+
+    called: float
+    raised: Array
 
 
 @dataclass(eq=False)
-class Place:
-    """Where the responder is to move, in a game or in its thoughts."""
-
-    own: int  # its hand
-    belief: Array  # how likely the player holds each of its hands [hands]
-    made: History = ()
-
-
-@dataclass(eq=False)
-class Deal(Place):
+class Deal:
     """One game from the responder's side."""
 
+    own: int  # its hand
+    belief: Tensor  # how likely the player holds each of its hands [hands]
+    made: History = ()
     rng: Stream | None = None
     weight: float = 1.0  # how likely the player has not called before
     got: float = 0.0
@@ -151,144 +207,230 @@ class Deal(Place):
 
 
 class Responder:
-    """Sits at `seat` against a player whose odds it knows."""
+    """Sits at `seat` against a player whose policy it knows."""
 
-    def __init__(self, climb: BiddingGame, policy: Policy, seat: int, depth: int = 1) -> None:
-        self.depth = depth
-        self.seat, self.odds, self.others = seat, climb.odds[seat], climb.odds[1 - seat]
-        self.answers = Answers(climb, policy, 1 - seat)
-        gains = climb.gains if seat == 0 else climb.gains.transpose(0, 2, 1)
+    def __init__(
+        self, climb: BiddingGame, policies: Policies, seat: int, depth: int = 1, device: str = "cpu"
+    ) -> None:
+        self.policies, self.seat, self.depth, self.device = policies, seat, depth, device
+        self.odds = climb.odds[seat]
+        self.others = self._tensor(climb.odds[1 - seat])
         # What the bidder gets when a bid is called, and the same only where the bid looks like a
-        # lie to the other hand: a first estimate of its value. [bids, own hands, other hands]
-        self.gains = np.ascontiguousarray(gains, np.float32)
-        doubted = np.einsum("o,boh->bh", self.odds, self.gains) < 0
-        self.at_sight = self.gains * doubted[:, None]
-        rungs = np.arange(len(climb.bids))
-        self.higher = rungs[:, None] > rungs
+        # lie to the other hand: a first estimate of its value. [own hands, bids, other hands]
+        gains = climb.gains.transpose((1, 0, 2) if seat == 0 else (2, 0, 1)).astype(np.float32)
+        doubted = np.einsum("o,obh->bh", self.odds, gains) < 0
+        basis = spanned(gains, at_sight := gains * doubted)
+        self.basis, self.gains, self.at_sight = map(
+            self._tensor, (basis, gains @ basis, at_sight @ basis)
+        )
+        self.rungs = torch.arange(len(climb.bids), device=device)
+        self.higher = self.rungs > self.rungs[:, None]
 
+    def _tensor(self, array: Array) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array, np.float32)).to(self.device)
+
+    @torch.inference_mode()
     def play(self, rngs: Array) -> Array:
         """What the responder gets in games with these streams. [games]"""
         deals = [Deal(pick(rng, self.odds), self.others, rng=rng) for rng in rngs]
+        openings, luck = self.openings.on_host(), self.luck
         for deal in deals:
-            deal.got -= self.luck[deal.own]
-            deal.expected = self.openings[deal.own]
+            deal.got -= luck[deal.own]
+            deal.expected = openings[deal.own]
         going = deals if self.seat == 0 else self._answered(deals)
-        while going:
-            going = self._answered(self._moved(going))
+        while going and (bid := self._moved(going)):
+            going = self._answered(bid)
         return np.array([deal.got for deal in deals])
 
     @cached_property
-    def openings(self) -> list[Worth]:
-        """What it expects of each own hand before anybody has bid."""
+    def openings(self) -> Worths:
+        """What it expects of each own hand before anybody has bid. [own hands]"""
+        own = torch.arange(len(self.odds), device=self.device)
+        places = Places(Nodes([()], self.others[None]), torch.zeros_like(own), own)
         if self.seat == 1:
-            opening = self.answers.after({(): self.others})[()]
-            return [self.value(-1, own, opening) for own in range(len(self.odds))]
-        found = self.bid_values([Place(own, self.others) for own in range(len(self.odds))], 1)
-        return [max(worths.values(), key=lambda worth: worth.total) for worths in found]
+            return self.answer_values(places, 1)
+        _, worths = self.bid_values(places, 1)
+        return worths.nth(rounded(worths.total).argmax(1))
 
     @cached_property
     def luck(self) -> NDArray[np.float64]:
         """How much better than the mean each own hand seems to be. [own hands]"""
-        seems = np.array([worth.total for worth in self.openings])
+        seems = self.openings.total.double().cpu().numpy()
         luck: NDArray[np.float64] = seems - self.odds @ seems
         return luck
 
+    def _nodes(self, deals: list[Deal]) -> Nodes:
+        """Where games are. Sorted by the standing bid: then networks compute only legal ones."""
+        deals = sorted(deals, key=lambda deal: deal.made[-1:])
+        beliefs = {deal.made: deal.belief for deal in deals}
+        return Nodes([*beliefs], torch.stack([*beliefs.values()]))
+
     def _moved(self, deals: list[Deal]) -> list[Deal]:
         """The responder calls or bids; the games where it bids."""
-        going = []
-        for deal, worths in zip(deals, self.bid_values(deals, self.depth), strict=True):
-            call, values = self._call(deal), {bid: worth.total for bid, worth in worths.items()}
-            if max(values.values(), default=-math.inf) > call:
-                bid = max(values, key=lambda bid: values[bid])
-                deal.made, deal.expected = (*deal.made, bid), worths[bid]
-                going.append(deal)
+        (places, which), going = self._places(deals), []
+        bids, worths = self.bid_values(places, self.depth)
+        best = rounded(worths.total).argmax(1)
+        found, values = worths.nth(best), self._calls(places)
+        chosen = bids.gather(1, best[:, None])[:, 0]
+        moves = torch.where(rounded(found.total) > rounded(values), chosen, CALL).tolist()
+        calls, expected = values.tolist(), found.on_host()
+        for deal, place in zip(deals, which, strict=True):
+            if moves[place] == CALL:
+                deal.got += deal.weight * calls[place]
             else:
-                deal.got += deal.weight * call
+                deal.made, deal.expected = (*deal.made, moves[place]), expected[place]
+                going.append(deal)
         return going
 
-    def _call(self, place: Place) -> float:
-        """The value of a call."""
-        if not place.made:
-            return -math.inf
-        return float(-self.gains[place.made[-1], place.own] @ place.belief)
+    def _places(self, deals: list[Deal]) -> tuple[Places, list[int]]:
+        """The different places of games, and the number of each game's place."""
+        nodes = self._nodes(deals)
+        numbers = {made: n for n, made in enumerate(nodes.made)}
+        keys = [(numbers[deal.made], deal.own) for deal in deals]
+        places = {key: n for n, key in enumerate(dict.fromkeys(keys))}
+        at, own = torch.tensor([*places], device=self.device).T
+        return Places(nodes, at, own), [places[key] for key in keys]
 
-    def _promising(self, place: Place) -> list[int]:
-        """The bids of the highest first estimates, the lower of equals."""
-        lowest = place.made[-1] + 1 if place.made else 0
-        at_sight = self.at_sight[lowest:, place.own] @ place.belief
-        best = np.argsort(-at_sight, kind="stable")[:CONSIDERED]
-        return [lowest + int(bid) for bid in best]
+    def _calls(self, places: Places) -> Tensor:
+        """The values of a call; there is nothing to call before the first bid. [n]"""
+        standing = places.nodes.standing[places.at]
+        gains = self.gains[places.own, standing.clamp(min=0)]
+        values = -(gains * (places.nodes.beliefs @ self.basis)[places.at]).sum(1)
+        return values.masked_fill(standing < 0, -math.inf)
 
-    def bid_values(self, places: Sequence[Place], depth: int) -> list[dict[int, Worth]]:
-        """What promising bids are worth at each place."""
-        considered = [(n, bid) for n, at in enumerate(places) for bid in self._promising(at)]
-        after = [(*places[n].made, bid) for n, bid in considered]
-        beliefs = {made: places[n].belief for made, (n, _) in zip(after, considered, strict=True)}
-        answers = self.answers.after(beliefs)
-        parts = [
-            self.value(bid, places[n].own, answers[made])
-            for made, (n, bid) in zip(after, considered, strict=True)
-        ]
-        if depth > 1:
-            asked = [answers[made] for made in after]
-            self._look_on([places[n] for n, _ in considered], after, asked, parts, depth - 1)
-        found: list[dict[int, Worth]] = [{} for _ in places]
-        for (n, bid), worth in zip(considered, parts, strict=True):
-            found[n][bid] = worth
-        return found
+    def _promising(self, places: Places) -> tuple[Tensor, Tensor]:
+        """The bids of the highest first estimates, the lower of equals. [n, CONSIDERED]
 
-    def _look_on(
-        self,
-        places: list[Place],
-        after: list[History],
-        answers: list[Array],
-        parts: list[Worth],
-        depth: int,
-    ) -> None:
-        """Replace the values of the likeliest raises by what comes of looking further."""
-        beyond, where = [], []
-        for n, (place, made, answer) in enumerate(zip(places, after, answers, strict=True)):
-            odds = answer[:, :-1].sum(0)
-            for raised in np.argsort(-odds, kind="stable")[:RAISES].tolist():
-                if odds[raised] >= LIKELY:
-                    belief = answer[:, raised] / odds[raised]
-                    beyond.append(Place(place.own, belief, (*made, raised)))
-                    where.append((n, raised, float(odds[raised])))
-        values = self.bid_values(beyond, depth) if beyond else []
-        for (n, raised, odds), place, bids in zip(where, beyond, values, strict=True):
-            best = max((worth.total for worth in bids.values()), default=-math.inf)
-            parts[n].raised[raised] = odds * max(best, self._call(place))
-
-    def value(self, bid: int, own: int, answer: Array) -> Worth:
-        """What a bid, or -1 for none, is worth with a hand, given the player's answer.
-
-        As if the responder answered a raise by a call, or by a last bid.
+        And whether they are legal: there may be fewer legal ones.
         """
-        raises = answer[:, :-1]
-        calls = -np.einsum("bh,hb->b", self.gains[:, own], raises)
-        bids = np.where(self.higher, self.at_sight[:, own] @ raises, -np.inf).max(0)
-        best = np.maximum(calls, bids)
-        best[: bid + 1] = 0
-        return Worth(float(self.gains[bid, own] @ answer[:, -1]), best)
+        beliefs = (places.nodes.beliefs @ self.basis)[places.at]
+        at_sight = (self.at_sight[places.own] @ beliefs[:, :, None])[:, :, 0]
+        legal = self.rungs > places.nodes.standing[places.at, None]
+        bids = ordered(at_sight.masked_fill(~legal, -math.inf))[:, :CONSIDERED]
+        return bids, legal.gather(1, bids)
+
+    def bid_values(self, places: Places, depth: int) -> tuple[Tensor, Worths]:
+        """Promising bids at each place [n, bids], and what they are worth [n, bids]."""
+        nodes, (bids, legal) = places.nodes, self._promising(places)
+        made, at = bids[legal], places.at[:, None].expand_as(bids)[legal]
+        own = places.own[:, None].expand_as(bids)[legal]
+        pairs, which = torch.unique(made * len(nodes.made) + at, return_inverse=True)
+        before = pairs % len(nodes.made)
+        after = nodes.after(before, pairs // len(nodes.made), nodes.beliefs[before])
+        found = self.answer_values(Places(after, which, own), depth)
+        worths = self._worths(-math.inf, *bids.shape)
+        worths.called[legal], worths.raised[legal] = found.called, found.raised
+        return bids, worths
+
+    def _worths(self, value: float, *shape: int) -> Worths:
+        """Room for worths; none has more than this value yet."""
+        raised = torch.zeros(*shape, len(self.rungs), device=self.device)
+        return Worths(torch.full(shape, value, device=self.device), raised)
+
+    def answer_values(self, places: Places, depth: int) -> Worths:
+        """What the responder expects where the player is to move. [n]"""
+        at, first, likely = places.at, 0, []
+        worths = self._worths(0.0, len(at))
+        for answers in self._answers(places.nodes):
+            here = ((first <= at) & (at < first + len(answers))).nonzero()[:, 0]
+            value = self._value(answers, Places(places.nodes, at[here], places.own[here]), first)
+            worths.called[here], worths.raised[here] = value.called, value.raised
+            first += len(answers)
+            if depth > 1:
+                likely.append(self._likeliest(answers))
+        if likely:
+            self._look_on(places, likely, worths, depth - 1)
+        return worths
+
+    def _answers(self, nodes: Nodes) -> Iterator[Tensor]:
+        """How likely the player holds each hand and takes each action. [n, bids + 1, hands]"""
+        first = 0
+        for policies in self.policies(nodes.made, nodes.beliefs) if nodes.made else ():
+            beliefs = nodes.beliefs[first : first + len(policies), None]
+            yield policies.to(self.device) * beliefs
+            first += len(policies)
+
+    def _value(self, answers: Tensor, places: Places, first: int) -> Worths:
+        """As if the responder answered a raise by a call, or by a last bid. [n]"""
+        sums, standing = (answers @ self.basis)[places.at - first], places.nodes.standing[places.at]
+        raises, gains = sums[:, :-1], self.gains[places.own]
+        calls = -(raises * gains).sum(2)
+        bids = raises @ self.at_sight[places.own].transpose(1, 2)
+        best = torch.maximum(calls, bids.masked_fill_(~self.higher, -math.inf).amax(2))
+        called = gains.take_along_dim(standing.clamp(min=0)[:, None, None], 1)[:, 0] * sums[:, -1]
+        return Worths(called.sum(1), best * (self.rungs > standing[:, None]))
+
+    def _likeliest(self, answers: Tensor) -> Raises:
+        """The likeliest raises."""
+        every = answers[:, :-1].sum(2)
+        bids = ordered(every)[:, :RAISES]
+        odds = every.gather(1, bids)
+        joint = answers.take_along_dim(bids[:, :, None], 1)
+        return Raises(bids, odds, joint / odds[:, :, None])
+
+    def _look_on(self, places: Places, parts: list[Raises], worths: Worths, depth: int) -> None:
+        """Replace the values of the likeliest raises by what comes of looking further."""
+        raises = Raises(*map(torch.cat, zip(*parts, strict=True)))
+        likely = raises.odds >= LIKELY
+        before = likely.nonzero()[:, 0]
+        nodes = places.nodes.after(before, raises.bids[likely], raises.beliefs[likely])
+        numbers = likely.flatten().cumsum(0).reshape(likely.shape) - 1
+        row, nth = likely[places.at].nonzero(as_tuple=True)
+        at = places.at[row]
+        beyond = Places(nodes, numbers[at, nth], places.own[row])
+        bids = self.bid_values(beyond, depth)[1].total.amax(1)
+        best = torch.maximum(bids, self._calls(beyond))
+        worths.raised[row, raises.bids[at, nth]] = raises.odds[at, nth] * best
 
     def _answered(self, deals: list[Deal]) -> list[Deal]:
         """The player calls or raises, each weighted by its probability; the games that go on."""
-        answers, going = self.answers.after({deal.made: deal.belief for deal in deals}), []
+        nodes, here = self._nodes(deals), defaultdict(list)
         for deal in deals:
-            answer, expected = answers[deal.made], deal.expected
-            assert expected is not None
-            deal.got += deal.weight * expected.called
-            raises = answer[:, :-1].sum(0, dtype=np.float64)
-            if (likely := raises.sum()) > 0:
-                raised = pick(deal.rng, raises / likely)
-                mean, drawn = expected.raised.sum(), expected.raised[raised] / raises[raised]
-                luck = likely * drawn - mean
-                deal.got -= deal.weight * float(luck)
-                deal.weight *= likely
-                deal.belief = answer[:, raised] / answer[:, raised].sum()
-                deal.made = (*deal.made, raised)
-                going.append(deal)
+            here[deal.made].append(deal)
+        made, going = iter(nodes.made), []
+        for answers in self._answers(nodes):
+            raises = answers[:, :-1].sum(2, dtype=torch.float64).cpu().numpy()
+            for answer, odds in zip(answers, raises, strict=True):
+                going += [deal for deal in here[next(made)] if self._raised(deal, answer, odds)]
         return going
+
+    def _raised(self, deal: Deal, answer: Tensor, raises: Array) -> bool:
+        """Whether a game goes on. raises: how likely each one is [bids]"""
+        expected = deal.expected
+        assert expected is not None
+        deal.got += deal.weight * expected.called
+        if (likely := raises.sum()) == 0:
+            return False
+        raised = pick(deal.rng, raises / likely)
+        mean, drawn = expected.raised.sum(), expected.raised[raised] / raises[raised]
+        luck = likely * drawn - mean
+        deal.got -= deal.weight * float(luck)
+        deal.weight *= likely
+        deal.belief = answer[raised] / answer[raised].sum()
+        deal.made = (*deal.made, raised)
+        return True
+
+
+def rounded(values: Tensor) -> Tensor:
+    """Values that are equal where only the order of summation made them differ."""
+    return values.round(decimals=5)
+
+
+def ordered(values: Tensor) -> Tensor:
+    """The numbers of columns by their values, the highest first, and the first of equals."""
+    return rounded(values).argsort(dim=1, descending=True, stable=True)
+
+
+def spanned(*tables: Array) -> Array:
+    """Orthonormal vectors that span the last axis of tables. [size, vectors]
+
+    With five dice each, a called bid depends on 30 numbers about the 252 hands that it is up
+    against: sums over these 30 replace sums over all hands.
+    """
+    rows = [table.reshape(-1, table.shape[-1]) for table in tables]
+    products = sum((part.T @ part).astype(np.float64) for part in rows)
+    squares, vectors = np.linalg.eigh(products)
+    return vectors[:, squares > ROUNDING**2 * squares[-1]]
 
 
 # The bound ----------------------------------------------------------------------------------------
@@ -338,8 +480,11 @@ class LowerBound:
 class Series:
     """Games of responders of both seats and several depths with one player."""
 
-    def __init__(self, climb: BiddingGame, who: Player, seed: int, per_seat: int) -> None:
-        self.climb, self.who, self.policy, self.seed = climb, who, policy_of(who), seed
+    def __init__(
+        self, climb: BiddingGame, who: Player, seed: int, per_seat: int, device: str
+    ) -> None:
+        self.climb, self.who, self.seed, self.device = climb, who, seed, device
+        self.policies = policies_of(climb, who)
         self.per_seat, self.trials = per_seat, min(TRIALS // 2, per_seat)
         self.games_done = 0
 
@@ -352,7 +497,7 @@ class Series:
         self, seat: int, depth: int, purpose: str, count: int, progress: Progress
     ) -> NDArray[np.float64]:
         """What the responder gets in so many games. purpose: of the streams."""
-        responder, parts = Responder(self.climb, self.policy, seat, depth), []
+        responder, parts = Responder(self.climb, self.policies, seat, depth, self.device), []
         rngs = streams(self.seed, purpose, 2 * count)[seat::2]
         total = 2 * (self.per_seat + self.trials * len(DEPTHS))
         for first in range(0, count, GAMES_IN_A_CHUNK):
@@ -369,6 +514,7 @@ def local_response(
     games: int = 1000,
     seed: int | None = None,
     progress: Progress = lambda done, stage: None,
+    device: str = "cpu",
 ) -> LowerBound:
     """At least how much a perfect opponent wins from a player, with a 95 % interval.
 
@@ -377,6 +523,8 @@ def local_response(
 
     seed: drawn from the system unless given; the result has it.
     progress: called with the fraction that is done, and of what.
+    device: where the responder computes, "cpu" or "cuda". A network is where its text says, as in
+    "champion:device=cuda".
 
     >>> from kibitz.games import load
     >>> local_response(load("liars_dice", dice=(1, 1)), "honest", games=100, seed=0).low > 0.2
@@ -384,10 +532,11 @@ def local_response(
     """
     if games < LEAST_GAMES:
         raise GameError(f"a lower bound takes {LEAST_GAMES} games or more, not {games}")
+    check_device(device)
     climb, seated = BiddingGame(game), player(who, game) if isinstance(who, str) else who
     climb.probe()
     seed, per_seat = fresh_seed() if seed is None else seed, -(-games // 2)
-    series = Series(climb, seated, seed, per_seat)
+    series = Series(climb, seated, seed, per_seat, device)
     depths = series.chosen(0, progress), series.chosen(1, progress)
     first, second = (
         series.play(seat, depths[seat], "table", per_seat, progress) for seat in range(2)

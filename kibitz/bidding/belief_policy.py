@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor, float16, float32
@@ -11,7 +13,7 @@ from ..nets.kinds import Belief
 from ..search.sequences import Progress, Strategy, silent
 from .belief_tracker import BeliefTracker, History
 from .beliefs import BeliefNet
-from .every_history import policy_table
+from .every_history import policies_after, policy_table
 from .exact.ladder import Ladder
 from .hands import Hands
 from .lookahead import Lookahead, Public
@@ -98,3 +100,7 @@ class BeliefPolicy:
         if self.solved is not None:
             return self.solved.solve() if self.solved.seconds is None else None
         return None if self.improves else policy_table(ladder, self.look, progress)
+
+    def with_all_hands(self, histories: Sequence[History]) -> Iterator[Tensor]:
+        """The network's own policy after histories of one length. [n, actions, hands]"""
+        return policies_after(self.look, histories)

@@ -1,4 +1,4 @@
-"""What a network of beliefs does after every history of bids.
+"""What a network of beliefs does with all hands, after every history of bids or after many.
 
 Sets of bids are numbered as in `exact.ladder`. They are walked by how many bids they have: the
 beliefs after so many bids are known when the next bid is asked about.
@@ -6,16 +6,21 @@ beliefs after so many bids are known when the next bid is asked about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch import Tensor
 
 from ..search.sequences import Progress, Strategy, silent
+from .belief_tracker import History
 from .exact.ladder import BID, CALL, Ladder
 from .lookahead import Lookahead, Public, joined
 
 ROWS = 1 << 13  # histories per question
+TOGETHER = {"cpu": 1 << 20, "cuda": 1 << 27}  # probabilities per question
+
+AllHands = Callable[[Sequence[History]], Iterator[Tensor]]
+"""The policy with all hands after histories of one length, in portions. [n, actions, hands]"""
 
 
 def policy_table(ladder: Ladder, look: Lookahead, progress: Progress = silent) -> Strategy:
@@ -69,3 +74,36 @@ def _after_every_bid(public: Public, policy: Tensor) -> Public:
     rows = torch.arange(size, device=device).repeat(len(rungs))
     odds = policy[:, rungs].transpose(0, 1).flatten(0, 1)
     return public.part(rows).after(rungs.repeat_interleave(size), odds)
+
+
+def policies_after(look: Lookahead, histories: Sequence[History]) -> Iterator[Tensor]:
+    """The network's own policy after histories of one length, in portions. [n, actions, hands]
+
+    Only legal bids cost something where histories with equal last bids follow one another.
+    """
+    yield from _policies(look, public_after(look, histories))
+
+
+def _policies(look: Lookahead, public: Public) -> Iterator[Tensor]:
+    size = (len(look.hands.bids) + 1) * public.beliefs[public.mover].shape[1]
+    rows = torch.arange(len(public.standing), device=public.standing.device)
+    for portion in torch.split(rows, max(TOGETHER[look.hands.device] // size, 1)):
+        part = public.part(portion)
+        yield look.prior(part, int(part.standing.min()) + 1)
+
+
+def public_after(look: Lookahead, histories: Sequence[History]) -> Public:
+    """What is public after histories of one length."""
+    if not histories[0]:
+        return look.opening(len(histories))
+    before = sorted({history[:-1] for history in histories}, key=lambda history: history[-1:])
+    numbers = {history: number for number, history in enumerate(before)}
+    pairs = [(numbers[history[:-1]], history[-1]) for history in histories]
+    rows, rungs = torch.tensor(pairs, device=look.hands.device).T
+    public, first = public_after(look, before), 0
+    odds = torch.empty(len(histories), public.roles[0].shape[1], device=look.hands.device)
+    for policy in _policies(look, public):
+        here = ((first <= rows) & (rows < first + len(policy))).nonzero()[:, 0]
+        odds[here] = policy[rows[here] - first, rungs[here]]
+        first += len(policy)
+    return public.part(rows).after(rungs, odds)

@@ -27,6 +27,7 @@ from .bilinear import (
     ValueConfig,
     ValueNet,
 )
+from .every_history import AllHands
 from .exact.ladder import Ladder
 
 MOST_ROUNDS = 10_000  # further rounds improve nothing visible
@@ -102,6 +103,10 @@ class BeliefJudge:
     def table(self, form: Form, progress: Progress) -> Strategy | None:
         """The policy after every history of a game of bids, if that can be said at once."""
         return self._policy(form.game).table(form, progress) if isinstance(form, Ladder) else None
+
+    def with_all_hands(self, game: Game) -> AllHands | None:
+        """The policy with all hands after histories of bids, unless decisions are improved."""
+        return None if self.rounds else self._policy(game).with_all_hands
 
     def __call__(self, sight: SightLike) -> Judgement:
         odds = self._policy(sight.game).odds(sight.views, sight.seats, sight.legal[0])

@@ -123,7 +123,8 @@ def ratings(
 
 @app.command(
     epilog="Example: kibitz exploit liars_dice honest -o dice=1,2 --solve 200; "
-    "where that is too large: kibitz exploit liars_dice honest --local 1000"
+    "where that is too large: kibitz exploit liars_dice honest --local 1000; "
+    "with all on a GPU: kibitz exploit liars_dice champion:device=cuda --local 8000 --device cuda"
 )
 def exploit(
     name: GameName,
@@ -147,7 +148,7 @@ def exploit(
             "--solve needs the whole game, --local plays a few games: choose one of them"
         )
     if local:
-        exploit_locally(game, player, local, seed, as_json)
+        exploit_locally(game, player, local, seed, device, as_json)
     else:
         exploit_exactly(game, player, solve, device, as_json)
 
@@ -187,7 +188,9 @@ def exploit_exactly(game: Game, player: str, solve: int, device: str, as_json: b
         out.print(f"value of the game for seat 0 {bracket}", highlight=False)
 
 
-def exploit_locally(game: Game, player: str, games: int, seed: int | None, as_json: bool) -> None:
+def exploit_locally(
+    game: Game, player: str, games: int, seed: int | None, device: str, as_json: bool
+) -> None:
     from ..arena.local_response import local_response
 
     with ProgressBar(games, quiet=as_json) as update:
@@ -197,6 +200,7 @@ def exploit_locally(game: Game, player: str, games: int, seed: int | None, as_js
             games,
             seed,
             progress=lambda done, text: update(int(games * done), escape(text)),
+            device=device,
         )
     if as_json:
         print_json(result.as_json())

@@ -29,6 +29,7 @@ from .thought import Candidate, Inquiry, Thought
 if TYPE_CHECKING:
     from torch import nn
 
+    from ..bidding.every_history import AllHands
     from ..nets.kinds import Judge, Judgement, Kind
     from ..search.best_response import Form
     from ..search.sequences import Progress, Strategy
@@ -127,6 +128,11 @@ class NetPlayer:
         whole = getattr(self._judge, "table", None)
         return whole(form, progress) if whole and self.drawing.mode == "sample" else None
 
+    def with_all_hands(self, game: Game) -> AllHands | None:
+        """Its policy after histories of bids, where that can be had for all hands at once."""
+        at_once = getattr(self._judge, "with_all_hands", None)
+        return at_once(game) if at_once and self.drawing.mode == "sample" else None
+
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         from ..nets.kinds import Believer
 
@@ -190,7 +196,7 @@ def network(
     if deals := own.pop("deals", ""):
         who = network(game, name, path, mode, temperature, sims, threshold, device, **own)
         return _determinised(game, who, deals, mode)
-    _check_device(device)
+    check_device(device)
     model = own.pop("model", "")
     if code := own.pop("code", ""):
         learn_kinds(Path(code))
@@ -318,7 +324,8 @@ def _own_settings(kind: Kind, own: dict[str, str]) -> dict[str, Any]:
     return settings
 
 
-def _check_device(device: str) -> None:
+def check_device(device: str) -> None:
+    """Refuse a device that torch does not have here."""
     from torch import cuda
 
     if device not in ("cpu", "cuda"):

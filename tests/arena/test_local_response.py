@@ -5,13 +5,24 @@ import json
 
 import numpy as np
 import pytest
+import torch
 from commands import run
 from typer.testing import CliRunner
 
 from kibitz import cli, games
 from kibitz.arena import local_response as module
 from kibitz.arena.exploitability import exploit, policy_of, table_of_policy, uniform
-from kibitz.arena.local_response import BiddingGame, Responder, climbs, local_response
+from kibitz.arena.local_response import (
+    BiddingGame,
+    Nodes,
+    Places,
+    Responder,
+    ThroughViews,
+    climbs,
+    local_response,
+    policies_of,
+)
+from kibitz.bidding import every_history
 from kibitz.bidding.exact.bidding_game import NotABiddingGame
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.chance import streams
@@ -76,8 +87,9 @@ def test_what_is_believed_of_hands_is_bayes_rule():
                 before = weights_of(moody, seat, history)[faces]
                 if before.sum() == 0:
                     continue
-                answers = module.Answers(climb, moody, seat)
-                answer = answers.after({history: before / before.sum()})[history]
+                belief = torch.from_numpy(before / before.sum())
+                (policy,) = ThroughViews(climb, moody)([history], belief[None])
+                answer = (policy[0] * belief).T.numpy()
                 for face, hand in zip(faces, range(3), strict=True):
                     odds = odds_of(moody, seat, face + 1, history)
                     wanted = [before[hand] * odds.get(a, 0) for a in range(LIAR + 1)]
@@ -90,14 +102,14 @@ def decision(responder, climb, history, own, weights):
     """The responder's action at a history, its belief being worked out anew."""
     faces = [face_of(climb, 1 - responder.seat, hand) - 1 for hand in range(3)]
     belief = (weights / weights.sum())[faces].astype(np.float32)
-    deal = module.Deal(own, belief, history)
+    deal = module.Deal(own, torch.from_numpy(belief), history)
     return deal.made[-1] if responder._moved([deal]) else LIAR
 
 
 def real_value(policy, seat, depth):
     """What a responder gets on average, every pair of hands dealt and every answer tried."""
     climb = BiddingGame(SMALL)
-    responder = Responder(climb, policy, seat, depth)
+    responder = Responder(climb, ThroughViews(climb, policy), seat, depth)
 
     def value(own, mine, theirs, history):
         faces = (mine, theirs) if seat == 0 else (theirs, mine)
@@ -138,10 +150,40 @@ def test_looking_to_the_end_and_at_every_bid_is_a_best_response(monkeypatch):
         assert real_value(moody, seat, depth=3) == pytest.approx(exact.best[seat], abs=1e-5)
 
 
+@pytest.mark.parametrize("together", [1 << 20, 2000])
+def test_a_network_of_beliefs_says_of_all_hands_what_it_does_with_each(monkeypatch, together):
+    monkeypatch.setitem(every_history.TOGETHER, "cpu", together)
+    game = games.load("liars_dice", dice=(2, 2))
+    climb, champion = BiddingGame(game), player("champion", game)
+    histories = [(), *[(3, 5, rung) for rung in (9, 7, 23)], *[(3, rung, 12) for rung in (5, 6)]]
+    for alike in (histories[:1], histories[1:]):
+        likely = torch.ones(len(alike), 21)
+        at_once = torch.cat([*policies_of(climb, champion)(alike, likely)])
+        views = torch.cat([*ThroughViews(climb, champion.odds)(alike, likely)])
+        assert torch.allclose(at_once, views, atol=1e-6) and at_once.std() > 0.01
+    assert isinstance(policies_of(climb, player("champion:rounds=1", game)), ThroughViews)
+    assert isinstance(policies_of(climb, player("champion:mode=argmax", game)), ThroughViews)
+
+
+def test_sums_over_all_hands_are_sums_over_few_numbers():
+    """What a bid is worth if no raise is looked at, with the gains as they are."""
+    climb = BiddingGame(games.load("liars_dice", dice=(2, 3)))
+    for seat in range(2):
+        responder = Responder(climb, ThroughViews(climb, uniform), seat)
+        hands, sums = responder.basis.shape
+        gains = climb.gains if seat == 0 else climb.gains.transpose(0, 2, 1)
+        assert sums < hands / 1.5
+        belief = torch.rand(1, hands)
+        places = Places(Nodes([(4, 11)], belief), torch.tensor([0, 0]), torch.tensor([5, 2]))
+        wanted = -gains[11, [5, 2]] @ belief[0].numpy()
+        assert responder._calls(places).tolist() == pytest.approx(wanted, abs=1e-5)
+
+
 def test_luck_is_nothing_on_average_and_most_of_what_varies():
     game = games.load("liars_dice", dice=(1, 1))
     for seat in range(2):
-        responder = Responder(BiddingGame(game), policy_of(player("honest", game)), seat)
+        climb = BiddingGame(game)
+        responder = Responder(climb, policies_of(climb, player("honest", game)), seat)
         assert responder.odds @ responder.luck == pytest.approx(0, abs=1e-6)
         assert np.ptp(responder.luck) > 0.1
     bound = local_response(game, "honest", games=1000, seed=0)
@@ -254,14 +296,15 @@ def test_the_same_seed_gives_the_same_figure(monkeypatch):
     assert first != local_response(game, "honest", games=60, seed=6)
     assert first == local_response(game, "honest", games=60, seed=5)
     monkeypatch.setattr(module, "GAMES_IN_A_CHUNK", 7)
-    monkeypatch.setattr(module, "CACHED", 0)
-    assert first == local_response(game, "honest", games=60, seed=5)
+    monkeypatch.setattr(module, "TOGETHER", 1)
+    again = local_response(game, "honest", games=60, seed=5)
+    assert again.by_seat == pytest.approx(first.by_seat, abs=1e-6)
 
 
 def test_progress_is_told_to_the_end():
     told = []
     local_response(
-        SMALL, "honest", games=250, seed=0, progress=lambda done, what: told.append((done, what))
+        SMALL, "honest", games=2500, seed=0, progress=lambda done, what: told.append((done, what))
     )
     done = [each for each, _ in told]
     assert len(told) == 8 and done == sorted(done) and done[-1] == 1

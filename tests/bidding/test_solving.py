@@ -29,6 +29,7 @@ from kibitz.search.sequences import silent
 from kibitz.train.bidding import belief_play
 from kibitz.train.bidding.belief_play import BeliefPlay
 from kibitz.train.bidding.teachers import ExactTeacher, ShortMemoryTeacher
+from kibitz.train.report import line
 from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -353,7 +354,7 @@ def test_who_knows_of_having_forgotten_plays_the_beginning_as_such():
 def test_a_memory_that_has_no_room_is_shortened(monkeypatch):
     tried = []
 
-    def solved(hands, bids, iterations, *, know):
+    def solved(hands, bids, iterations, progress, *, know):
         tried.append((bids, know))
         if know or bids > 3:
             raise torch.OutOfMemoryError
@@ -361,8 +362,31 @@ def test_a_memory_that_has_no_room_is_shortened(monkeypatch):
 
     monkeypatch.setattr(belief_play, "ShortMemoryTeacher", solved)
     taught = replace(SMALL, memories=(4,), memory_knows=(True,))
-    assert taught.teachers([Hands(load("liars_dice", dice=(1, 1)), "cpu")]) == {0: "solution"}
+    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    said = []
+    assert taught.teachers([hands], lambda *words: said.append(words)) == {0: "solution"}
     assert tried == [(4, True), (4, False), (3, False)]
+    activity = "solving 6 against 6 hands with a memory of 3 bids, iteration"
+    assert said[-1] == (activity, 0, taught.memory_iterations)
+
+
+def test_a_run_says_that_it_solves_tables_and_that_a_memory_is_shorter(tmp_path, monkeypatch):
+    class Limited(ShortMemoryTeacher):
+        def __init__(self, hands, bids, *settings, know):
+            if bids > 2:
+                raise torch.OutOfMemoryError
+            super().__init__(hands, bids, *settings, know=know)
+
+    monkeypatch.setattr(belief_play, "ShortMemoryTeacher", Limited)
+    taught = replace(SMALL, memories=(3,), memory_iterations=2, steps=2, rounds=1, iterations=1)
+    rows, said = [], []
+    run = Run(taught, tmp_path, seed=1)
+    assert not run.method.teachers
+    run.train(progress=rows.append, stage=lambda *words: said.append(words))
+    first = "solving 3 against 3 hands with a memory of 2 bids, iteration"
+    assert [words for words in said if words[0] == first] == [(first, n, 2) for n in range(3)]
+    assert rows[0]["memory_3_3"] == 2
+    assert "only 2 bids remembered with 3 against 3 hands" in line(rows[0])
 
 
 def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
@@ -375,6 +399,7 @@ def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
         taught_share=0.5,
     )
     method = Run(taught, tmp_path, seed=1).method
+    method.teachers = taught.teachers(method.all_hands, lambda *_: None)
     assert [*method.teachers] == [0, 1, 2]
     assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 21, 0.5 * 12 / 21, 0.2])
 

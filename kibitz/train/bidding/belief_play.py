@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import ClassVar
@@ -111,27 +111,35 @@ class BeliefPlay(Training):
         bids = len(hands.bids)
         return bids <= self.exact_bids and fits(bids, max(map(len, hands.odds)))
 
-    def teachers(self, all_hands: list[Hands]) -> dict[int, Teacher]:
+    def memory(self, table: int) -> tuple[int, bool]:
+        """How many bids seats remember at a table, and whether they know what they forget."""
+        know = table < len(self.memory_knows) and self.memory_knows[table]
+        return self.memories[table] if table < len(self.memories) else 0, know
+
+    def teachers(self, all_hands: list[Hands], stage: Stage) -> dict[int, Teacher]:
         """The solutions of tables that the network learns from, by the number of the table."""
         found: dict[int, Teacher] = {}
         for table, hands in enumerate(all_hands):
-            if bids := self.memories[table] if table < len(self.memories) else 0:
-                know = table < len(self.memory_knows) and self.memory_knows[table]
-                found[table] = self._short_memory(hands, bids, know=know)
+            bids, know = self.memory(table)
+            if bids:
+                found[table] = self._short_memory(hands, bids, stage, know=know)
                 torch.cuda.empty_cache()  # the next solver may need all of it
             elif table and self.solves(hands):
-                found[table] = ExactTeacher(hands, self.exact_iterations)
+                progress = solving(hands, "", self.exact_iterations, stage)
+                found[table] = ExactTeacher(hands, self.exact_iterations, progress)
         return found
 
-    def _short_memory(self, hands: Hands, bids: int, *, know: bool) -> Teacher:
+    def _short_memory(self, hands: Hands, bids: int, stage: Stage, *, know: bool) -> Teacher:
         """A table's solution with that memory or, if a GPU has no room for it, a shorter one."""
+        iterations = self.memory_iterations
+        progress = solving(hands, f" with a memory of {bids} bids", iterations, stage)
         try:
-            return ShortMemoryTeacher(hands, bids, self.memory_iterations, know=know)
+            return ShortMemoryTeacher(hands, bids, iterations, progress, know=know)
         except torch.OutOfMemoryError:
             if bids == 2:
                 raise
         torch.cuda.empty_cache()
-        return self._short_memory(hands, bids if know else bids - 1, know=False)
+        return self._short_memory(hands, bids if know else bids - 1, stage, know=False)
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
@@ -144,6 +152,14 @@ class BeliefPlay(Training):
 
     def begin(self, game: Game, folder: RunFolder, device: str, seed: int) -> BeliefMethod:
         return BeliefMethod(self, game, device, seed)
+
+
+def solving(hands: Hands, way: str, iterations: int, stage: Stage) -> Callable[[int], None]:
+    """Says which table is being solved, and how far that is; a solver calls it."""
+    mine, theirs = map(len, hands.odds)
+    activity = f"solving {mine} against {theirs} hands{way}, iteration"
+    stage(activity, 0, iterations)
+    return lambda done: stage(activity, done, iterations)
 
 
 @dataclass
@@ -172,12 +188,13 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.all_hands = recipe.all_hands(game, device)
         self.steps = recipe.rounds * recipe.steps
-        self.teachers = recipe.teachers(self.all_hands)
+        self.teachers: dict[int, Teacher] = {}  # solved in the first iteration: it takes minutes
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
         self.kept = copy.deepcopy(self.average)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
+        self.teachers = self.teachers or recipe.teachers(self.all_hands, stage)
         self._begin(iteration)
         if self.step == 0:  # a run may have begun with the weights of a file
             self.kept.load_state_dict(self.average.state_dict())
@@ -205,18 +222,21 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         }
 
     def _figures(self, losses: Tensor, *, exploited: bool) -> dict[str, float]:
-        """Mean losses of all steps, how far policies are from their teachers', and with `exploited`
-        the exploitability of tables where that takes a moment. They are named by their hands.
+        """Mean losses of all steps, how far policies are from their teachers', memories for which
+        there was too little room, and with `exploited` the exploitability of tables where that
+        takes a moment. They are named by their hands.
 
         losses: of policy and values, and the number of steps, by table.
         """
-        policy, value, steps = losses.sum(0).tolist()
+        recipe, (policy, value, steps) = self.recipe, losses.sum(0).tolist()
         figures = {"loss_policy": policy / steps, "loss_value": value / steps}
         for table, teacher in self.teachers.items():
             hands = self.all_hands[table]
             name = "_".join(str(len(odds)) for odds in hands.odds)
             if losses[table, 2]:  # a round may draw it in no step
                 figures[f"loss_policy_{name}"] = float(losses[table, 0] / losses[table, 2])
+            if isinstance(teacher, ShortMemoryTeacher) and teacher.memory != recipe.memory(table):
+                figures[f"memory_{name}"] = teacher.bids
             if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
                 figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
         return figures

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -16,6 +17,12 @@ from ...bidding.lookahead import Lookahead, Public
 from ...bidding.short_memory import ShortMemory, remembered
 from ...search.best_response import respond
 from ...search.regret import solve
+
+Progress = Callable[[int], object]
+
+
+def silent(done: int) -> None:
+    """Progress that nobody watches."""
 
 
 class Teacher(ABC):
@@ -37,12 +44,15 @@ class Teacher(ABC):
 
 
 class ExactTeacher(Teacher):
-    """The solution of a small table by so many iterations of CFR+."""
+    """The solution of a small table by so many iterations of CFR+.
 
-    def __init__(self, hands: Hands, iterations: int) -> None:
+    progress: called with the number of every iteration.
+    """
+
+    def __init__(self, hands: Hands, iterations: int, progress: Progress = silent) -> None:
         self.hands, self.bids = hands, len(hands.bids)
         form = Ladder(hands.bidding.game, hands.device)
-        average = solve(form, iterations).average
+        average = solve(form, iterations, progress=progress).average
         self.table = torch.from_numpy(form.device.get(average)).to(hands.device)
         self.sizes = form.deal.shape
 
@@ -62,18 +72,32 @@ class ExactTeacher(Teacher):
 class ShortMemoryTeacher(Teacher):
     """The solution of a large table, as if seats remembered only the last `bids` bids.
 
-    know: whether they know that they have forgotten something.
+    progress: called with the number of every iteration; know: whether they know that they have
+    forgotten something.
     """
 
-    def __init__(self, hands: Hands, bids: int, iterations: int, *, know: bool = False) -> None:
+    def __init__(
+        self,
+        hands: Hands,
+        bids: int,
+        iterations: int,
+        progress: Progress = silent,
+        *,
+        know: bool = False,
+    ) -> None:
         solver = ShortMemory(hands, bids, know=know)
-        solver.solve(iterations)
+        solver.solve(iterations, progress)
         # Only the policies are kept, because the solver takes many gigabytes.
         solver.reach, solver.worth = [], []
         self.policies = solver.policies(torch.float16)
         self.bids, self.know = bids, know
         self.numbers = torch.from_numpy(solver.memories.numbers).to(hands.device)
         self.rungs = torch.arange(len(hands.bids), device=hands.device)
+
+    @property
+    def memory(self) -> tuple[int, bool]:
+        """How many bids seats remember, and whether they know what they forget."""
+        return self.bids, self.know
 
     def weights(self, public: Public) -> Tensor:
         made = public.bid_set[:, None] >> self.rungs & 1
