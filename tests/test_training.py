@@ -17,7 +17,7 @@ from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
 from kibitz.nets.zones import ZoneConfig, ZoneNet
-from kibitz.recipes import any_game, recipe
+from kibitz.recipes import any_game, any_policy, recipe
 from kibitz.train.run import Run
 from kibitz.train.tree_search.loop import fitting
 
@@ -87,8 +87,17 @@ def test_a_game_with_a_recipe_of_its_own_has_the_other_one_as_well():
         recipe("beasty_bar", "none")
 
 
+def test_secret_moves_are_learnt_without_a_search_by_players_who_stay_undecided():
+    chosen = recipe(GOOFSPIEL, players=3)
+    assert chosen == recipe(GOOFSPIEL, "policy", players=3) == any_policy(GOOFSPIEL, players=3)
+    assert chosen.learning.entropy_kept == 1 and not chosen.opponents
+    assert recipe(GOOFSPIEL, "any").method == recipe(COIN).method == recipe("kuhn").method
+    assert any_policy(COIN).learning.entropy_kept < 1
+
+
 def test_strength_is_measured_against_the_players_of_the_game():
-    assert any_game(GOOFSPIEL).baselines == ("random", "matching")
+    for chosen in (any_game(GOOFSPIEL), any_policy(GOOFSPIEL)):
+        assert chosen.baselines == ("random", "matching")
 
 
 @pytest.mark.parametrize("players", [2, 3, 4])
@@ -199,7 +208,7 @@ def test_a_file_that_holds_no_recipe_gets_a_sentence(text, which, sentence, tmp_
 def test_weights_are_carried_where_they_fit_and_it_is_said_which(tmp_path, capsys):
     def trained(name, **settings):
         sizes = {"cards": 4} if name == "small" else {"cards": 5}
-        run = Run(small(recipe(GOOFSPIEL, **sizes)), tmp_path / name, seed=1, **settings)
+        run = Run(small(any_game(GOOFSPIEL, **sizes)), tmp_path / name, seed=1, **settings)
         run.close()
         return run
 

@@ -61,7 +61,8 @@ class Training:
         str,
         typer.Option(
             help="A recipe of the game; `any`, `policy`, `muesli` or `muzero`, which serve every "
-            "game; or your own, FILE.py or FILE.py:NAME."
+            "game (the default of your own is `any`, or `policy` if moves are secret); or your "
+            "own, FILE.py or FILE.py:NAME."
         ),
     ] = "default"
     device: Device = "cpu"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..game import GameError
-from ..games import short_names
+from ..games import load, short_names
 
 if TYPE_CHECKING:
     from ..train.labelled.generate import Generation
@@ -40,10 +40,11 @@ def generation(game: str) -> Generation:
 def recipe(game: str | Path, which: str = "default", **options: object) -> Training:
     """A recipe for a game under these options.
 
-    which: `default`; another that the game's file has, such as `demo`; `any`, which serves every
-    game and is the default of those without a recipe of their own; `muzero`, which learns a model
-    of any game; `policy`, which learns it without a search; `muesli`, which does both; or one from
-    outside the package, `FILE.py` or `FILE.py:NAME`.
+    which: `default`; another that the game's file has, such as `demo`; one that serves every game:
+    `any`, which searches, `policy`, which does not, `muzero`, which learns a model of the game, and
+    `muesli`, which learns one without a search; or one from outside the package, `FILE.py` or
+    `FILE.py:NAME`. Games without recipes of their own have the default `any` or, if moves are
+    secret, `policy`.
     """
     if str(game) in short_names():
         game, chosen = short_names()[str(game)]
@@ -52,14 +53,14 @@ def recipe(game: str | Path, which: str = "default", **options: object) -> Train
         own, name = _recipes_in(Path(outside[1])), outside[2] or "default"
     else:
         own, name = _recipes_of(str(game)), which
-        if name == "any" or (name == "default" and not own):
-            return any_game(game, **options)
+        if name == "default" and not own:
+            name = "policy" if load(game, **options).secret_moves else "any"
         if name in SERVING and name not in own:
             return SERVING[name](game, **options)
     if name not in own:
         where, has = (
             outside[1] if outside else game,
-            ", ".join(own if outside else [*own, "any", *SERVING]),
+            ", ".join(own if outside else [*own, *SERVING]),
         )
         raise GameError(f"{where} has no recipe {name!r}; it has: {has}")
     return replace(own[name], game=str(game), options={**own[name].options, **options})
@@ -113,6 +114,7 @@ def any_muesli(game: str | Path, **options: object) -> MuesliTraining:
 
 
 SERVING: dict[str, Callable[..., Training]] = {
+    "any": any_game,
     "muesli": any_muesli,
     "muzero": any_muzero,
     "policy": any_policy,

@@ -2,7 +2,8 @@
 
 They serve games that have no recipe of their own, with any number of seats, also from outside the
 package: `any` searches true positions, `muzero` a model that it learns, and `policy` nothing: it
-plays many more games instead. `muesli` is `policy` with a model that it learns on the way.
+plays many more games instead. `muesli` is `policy` with a model that it learns on the way. Where
+moves are secret, `policy` is the default, otherwise `any`.
 """
 
 from __future__ import annotations
@@ -91,6 +92,8 @@ def any_muzero(name: str | Path, **options: object) -> MuZeroTraining:
 def any_policy(name: str | Path, **options: object) -> PolicyTraining:
     """The recipe that learns a game without a search, by its name or path, under these options."""
     game = load(name, **options)
+    if game.secret_moves:
+        return undecided(name, game, **options)
     learning = PolicyLearning(
         batch=2048,
         passes=3,
@@ -111,6 +114,35 @@ def any_policy(name: str | Path, **options: object) -> PolicyTraining:
         iterations=500,
         gate_every=25,
         gate_games=400,
+        baselines=("random", *game.players),
+    )
+
+
+def undecided(name: str | Path, game: Game, **options: object) -> PolicyTraining:
+    """The recipe for secret moves: everybody learns from everybody, and nobody gets predictable.
+
+    The reward for entropy is large and stays. So the likeliest action is an answer to opponents
+    who err in all directions, and not to the last thing that they have learnt (docs/why.md).
+    """
+    learning = PolicyLearning(
+        batch=4096,
+        learning_rate=2e-3,
+        steps=5600,  # three minutes of Goofspiel on two cores
+        average_decay=0.99,
+        entropy=0.5,
+        entropy_kept=1.0,
+        margin_scale=usual_margin(game),
+    )
+    return PolicyTraining(
+        game=str(name),
+        options=dict(options),
+        net="residual",
+        learning=learning,
+        games=1024,
+        iterations=2500,  # twenty minutes
+        gate_every=100,
+        gate_games=200,
+        gate_rate=0.0,  # to beat an earlier player's likeliest moves is not the aim
         baselines=("random", *game.players),
     )
 

@@ -9,6 +9,7 @@ import killing
 import numpy as np
 import pytest
 import torch
+from test_goofspiel import FILE as GOOFSPIEL
 
 import kibitz
 from kibitz.batch import Batch
@@ -129,7 +130,7 @@ def test_compiled_players_have_all_seats_but_the_learners(game, net):
 
 def test_three_seats_have_their_own_scores():
     """Every seat of Goofspiel is learnt for from its own result."""
-    game = load("examples/goofspiel.py", players=3, cards=4)
+    game = load(GOOFSPIEL, players=3, cards=4)
     own = TINY.network(game, 0)
     tables = played(game, own, players=("matching",), scripted=12, stretches=2)
     learner = PolicyLearner(game, own, PolicyLearning(batch=64, trace=1.0), "cpu", 0)
@@ -297,9 +298,15 @@ def test_a_run_in_parts_comes_to_the_same_weights(tmp_path):
     assert killing.ends_alike_in_pieces(chosen, tmp_path)
 
 
-def test_the_player_sits_down(tmp_path):
-    text = kibitz.train(GAME, tmp_path / "run", recipe="policy", change=tiny, seed=2)
-    assert kibitz.match(load(GAME), text, "random", games=4, seed=1).games == 4
+@pytest.mark.parametrize(
+    ("name", "which", "options"),
+    [(GAME, "policy", {}), (GOOFSPIEL, "default", {"players": 3, "cards": 4})],
+)
+def test_the_player_sits_down(name, which, options, tmp_path):
+    settings = {"recipe": which, "change": tiny, "options": options}
+    text = kibitz.train(name, tmp_path / "run", seed=2, **settings)
+    others = ["random"] * (options.get("players", 2) - 1)
+    assert kibitz.match(load(name, **options), text, *others, games=6, seed=1).games == 6
 
 
 def test_where_everybody_passes_the_gate_the_newest_plays(tmp_path):
