@@ -142,7 +142,7 @@ def undecided(name: str | Path, game: Game, **options: object) -> PolicyTraining
         iterations=2500,  # twenty minutes
         gate_every=100,
         gate_games=200,
-        gate_rate=0.0,  # who beats whom goes round in circles: the newest plays
+        gate_rate=0.0,  # to beat an earlier player's likeliest moves is not the aim
         baselines=("random", *game.players),
     )
 
