@@ -51,6 +51,7 @@ DEPTHS = (1, 2)  # that are tried
 TRIALS = 200  # games to choose between them
 GAMES_IN_A_CHUNK = 1000  # in lockstep
 TOGETHER = 1 << 20  # probabilities that a player is asked for at a time
+KEPT = 1 << 26  # probabilities that are kept: 256 MB
 ROUNDING = 1e-7  # of scores, which come from float32: no standard error is smaller
 CALL = -1  # instead of a rung
 LEAST_GAMES = 4  # two per seat: a standard error needs them
@@ -85,18 +86,28 @@ def policies_of(climb: BiddingGame, who: Player) -> Policies:
 
 
 class ThroughViews:
-    """Asks a player with a table for each hand that it can hold."""
+    """Asks a player with a table for each hand that it can hold, and keeps the answers."""
 
     def __init__(self, climb: BiddingGame, policy: Policy) -> None:
         self.climb, self.policy = climb, policy
         self.deals = climb.deal[:, 0], climb.deal[0]  # by seat, a table for each hand
+        self._known: dict[History, Array] = {}
 
     def __call__(self, histories: list[History], beliefs: Tensor) -> Iterator[Tensor]:
         size = (len(self.climb.bids) + 1) * beliefs.shape[1]
         together = max(TOGETHER // size, 1)
         for first in range(0, len(histories), together):
+            if len(self._known) * size > KEPT:
+                self._known.clear()
             part = slice(first, first + together)
-            yield torch.from_numpy(self._ask(histories[part], beliefs[part].cpu().numpy()))
+            self._learn(histories[part], beliefs[part].cpu().numpy())
+            yield torch.from_numpy(np.stack([self._known[made] for made in histories[part]]))
+
+    def _learn(self, histories: list[History], beliefs: Array) -> None:
+        new = [n for n, made in enumerate(histories) if made not in self._known]
+        if new:
+            asked = [histories[n] for n in new]
+            self._known |= zip(asked, self._ask(asked, beliefs[new]), strict=True)
 
     def _ask(self, histories: list[History], beliefs: Array) -> Array:
         """[histories, bids + 1, hands]"""

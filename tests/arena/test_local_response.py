@@ -297,6 +297,7 @@ def test_the_same_seed_gives_the_same_figure(monkeypatch):
     assert first == local_response(game, "honest", games=60, seed=5)
     monkeypatch.setattr(module, "GAMES_IN_A_CHUNK", 7)
     monkeypatch.setattr(module, "TOGETHER", 1)
+    monkeypatch.setattr(module, "KEPT", 0)
     again = local_response(game, "honest", games=60, seed=5)
     assert again.by_seat == pytest.approx(first.by_seat, abs=1e-6)
 
