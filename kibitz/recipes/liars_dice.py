@@ -42,7 +42,7 @@ LARGE = BeliefPlay(
         for theirs in range(1, 6)
         if (mine, theirs) != (5, 5)
     ),
-    config={"depth": 3},
+    config={"depth": 5, "rank": 44},
     tables=(8192, 1024),
     game_share=0.6,
     steps=200,
@@ -66,6 +66,8 @@ REFINE = replace(
     exact_bids=24,
     exact_iterations=400,
     others_per_round=4,
+    explore=0.6,
+    min_survival=0.7,
     tables=(3072, 2048),
     game_share=0.28,
     taught_share=0.62,
@@ -73,8 +75,8 @@ REFINE = replace(
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=32,
-    gate_every=32,  # it is not about winning more, so the newest network is taken whenever it stops
+    iterations=100,
+    gate_every=100,  # it is not about winning more, so the newest network is taken whenever it stops
     gate_games=600,
 )
 
