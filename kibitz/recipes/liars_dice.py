@@ -76,8 +76,9 @@ REFINE = replace(
     learning_rate=6e-4,
     average_decay=0.998,
     iterations=100,
-    gate_every=100,  # it is not about winning more, so the newest network is taken whenever it stops
+    gate_every=50,
     gate_games=600,
+    gate_rate=0.0,  # it is not about winning more
 )
 
 PUBLISHED = RegretPlay(

@@ -27,7 +27,7 @@ from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 from kibitz.search.sequences import silent
 from kibitz.train.bidding import belief_play
-from kibitz.train.bidding.belief_play import BeliefPlay
+from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay
 from kibitz.train.bidding.teachers import ExactTeacher, ShortMemoryTeacher
 from kibitz.train.report import line
 from kibitz.train.run import Run
@@ -458,6 +458,28 @@ def test_a_network_learns_solved_tables_beside_others(tmp_path):
     look = Lookahead(run.method.all_hands[0], run.method.average)
     assert (look.prior(look.opening()) - before).abs().max() < 0.1, "the other one stays the same"
     assert "kept.holding" in run.method.arrays(), "a resumed run must know it"
+
+
+def test_with_a_teacher_one_seat_strays_and_only_the_other_learns():
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    method = BeliefMethod(replace(SMALL, explore=1.0, min_survival=1.0), game, "cpu", seed=1)
+    method._begin(1)
+    hands = method.all_hands[0]
+    look, teacher = method.lookahead(hands), ExactTeacher(hands, 10)
+    public = look.opening(64)
+    learnt, _ = method.decide(look, public, teacher, strays=False)
+    assert learnt is not None and len(learnt) == 64
+    assert method.decide(look, public, teacher, strays=True)[0] is None
+    bids_two = torch.zeros(64, len(hands.bids) + 1, 3)
+    bids_two[:, 2] = 1
+    faithful, straying = (
+        method._continuing(look, public, bids_two, strays).standing for strays in (False, True)
+    )
+    assert (faithful == 2).all() and len(straying.unique()) > 1
+    found = method.play(0, 64)  # nobody teaches: both stray, and both learn
+    method.teachers = {0: teacher}
+    taught = method.play(0, 64)
+    assert len(found) == len(taught) == 2 and len(taught[0]) < len(found[0])
 
 
 SMALL = BeliefPlay(
