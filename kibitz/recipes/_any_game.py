@@ -92,8 +92,6 @@ def any_muzero(name: str | Path, **options: object) -> MuZeroTraining:
 def any_policy(name: str | Path, **options: object) -> PolicyTraining:
     """The recipe that learns a game without a search, by its name or path, under these options."""
     game = load(name, **options)
-    if game.secret_moves:
-        return undecided(name, game, **options)
     learning = PolicyLearning(
         batch=2048,
         passes=3,
@@ -102,7 +100,7 @@ def any_policy(name: str | Path, **options: object) -> PolicyTraining:
         margin_scale=usual_margin(game),
         margin_share=0.0 if game.margin is game.score else 0.2,
     )
-    return PolicyTraining(
+    found = PolicyTraining(
         game=str(name),
         options=dict(options),
         net="residual",
@@ -116,34 +114,36 @@ def any_policy(name: str | Path, **options: object) -> PolicyTraining:
         gate_games=400,
         baselines=("random", *game.players),
     )
+    return undecided(found) if game.secret_moves else found
 
 
-def undecided(name: str | Path, game: Game, **options: object) -> PolicyTraining:
-    """The recipe for secret moves: everybody learns from everybody, and nobody gets predictable.
+def undecided(recipe: PolicyTraining) -> PolicyTraining:
+    """A recipe for secret moves: everybody learns from everybody, and nobody gets predictable.
 
     The reward for entropy is large and stays. So the likeliest action is an answer to opponents
     who err in all directions, and not to the last thing that they have learnt (docs/why.md).
     """
-    learning = PolicyLearning(
+    learning = dataclasses.replace(
+        recipe.learning,
         batch=4096,
+        passes=2,
         learning_rate=2e-3,
         steps=5600,  # three minutes of Goofspiel on two cores
         average_decay=0.99,
         entropy=0.5,
         entropy_kept=1.0,
-        margin_scale=usual_margin(game),
+        margin_share=0.0,
     )
-    return PolicyTraining(
-        game=str(name),
-        options=dict(options),
-        net="residual",
+    return dataclasses.replace(
+        recipe,
         learning=learning,
         games=1024,
+        opponents=(),
+        opponent_share=0.0,
         iterations=2500,  # twenty minutes
         gate_every=100,
         gate_games=200,
         gate_rate=0.0,  # to beat an earlier player's likeliest moves is not the aim
-        baselines=("random", *game.players),
     )
 
 

@@ -385,8 +385,8 @@ def _exchange_news(s, seat, move):
     mover, after = int(s.mover), s.copy()
     after.given[mover] = kind = decode(s, move).value
     eyes = int(seat)
-    told = s.shown[mover] if eyes == ONLOOKER else sees_hand(s, eyes, mover)
-    parts = [f"seat {mover} gives {KIND_NAMES[kind] if told else 'a card'}"]
+    known = s.shown[mover] if eyes == ONLOOKER else sees_hand(s, eyes, mover)
+    parts = [f"seat {mover} gives {KIND_NAMES[kind] if known else 'a card'}"]
     if delivered(after):
         for giver in range(len(s.pins)):
             to, gift = int(partner(s, giver)), KIND_NAMES[int(after.given[giver])]
