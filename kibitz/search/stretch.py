@@ -60,6 +60,7 @@ class Seating(NamedTuple):
     players: int  # how many compiled players there are to draw from
     teams: Array  # by seat. int64 [seats]
     options: Array  # of the game [1]
+    stray_share: float  # of the learner's decisions, at which it plays anything
 
 
 class Stretch(NamedTuple):
@@ -70,6 +71,7 @@ class Stretch(NamedTuple):
     played: Array  # int64 [tables, ticks]
     chances: Array  # logarithms of how likely that was. float32 [tables, ticks]
     values: Array  # what the network expected for the seat. float32 [tables, ticks]
+    strayed: Array  # whether it played anything instead. int64 [tables, ticks]
     ended: Array  # whether the game ended before the next decision. int64 [tables, ticks]
     scores: Array  # of a game that ended, by seat. float32 [tables, ticks, seats]
     margins: Array  # float32 [tables, ticks, seats]
@@ -131,6 +133,7 @@ def empty_stretch(device: Device, game: Game, size: int, ticks: int) -> Stretch:
         played=device.empty(shape, np.int64),
         chances=device.empty(shape, np.float32),
         values=device.empty(shape, np.float32),
+        strayed=device.empty(shape, np.int64),
         ended=device.empty(shape, np.int64),
         scores=device.empty(by_seat, np.float32),
         margins=device.empty(by_seat, np.float32),
@@ -269,16 +272,20 @@ def drawn(logits, legal, count, rng):
 def decide_all(first, end, step, tables, stretch, tick, seating, logits, values):
     """Draw an action at every table from the network's policy, note it, and play on."""
     for i in range(first, end, step):
-        s = tables.states[i]
+        s, rng = tables.states[i], tables.players[i]
         legal = room_for_actions(s)
         count = candidates(s, legal)
-        chosen, chance = drawn(logits[i], legal, count, tables.players[i])
+        chosen, chance = drawn(logits[i], legal, count, rng)
+        strays = seating.stray_share > 0.0 and uniform(rng) < seating.stray_share
+        if strays:
+            chosen = below(rng, count)
         for word in range(tables.words.shape[1]):
             stretch.words[i, tick, word] = tables.words[i, word]
         action = np.int64(legal[chosen])
         stretch.seats[i, tick], stretch.played[i, tick] = turn(s), action
         stretch.chances[i, tick] = chance
         stretch.values[i, tick] = values[i, 0]
+        stretch.strayed[i, tick] = 1 if strays else 0
         stretch.ended[i, tick] = 0
         play(s, action)
         tables.status[i] = play_on(tables, stretch, i, tick, seating)
@@ -332,6 +339,7 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
     """How much better every decision went than expected, by what the same seat expected later.
 
     trace: how much of a later surprise belongs to an earlier decision, per decision between them.
+    What comes of straying is not learnt from, and says nothing about earlier decisions.
     """
     ticks, seats = stretch.seats.shape[1], later.known.shape[1]
     for i in range(first, end, step):
@@ -349,6 +357,11 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
             seat, value, gain = stretch.seats[i, tick], stretch.values[i, tick], 0.0
             if later.known[i, seat]:
                 gain = later.values[i, seat] - value + trace * later.gains[i, seat]
+            if stretch.strayed[i, tick]:
+                gain = 0.0
+                later.known[i, seat] = 0
+                for k in range(seats):
+                    later.scores[i, k], later.margins[i, k] = UNKNOWN, UNKNOWN
             lessons.gains[i, tick] = gain
             lessons.weights[i, tick] = later.known[i, seat]
             for k in range(1, seats):

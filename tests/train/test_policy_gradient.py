@@ -66,9 +66,9 @@ def net(game):
     return TINY.network(game, 3)
 
 
-def played(game, net, *, players=(), scripted=0, stretches=1):
+def played(game, net, *, players=(), scripted=0, stretches=1, stray_share=0.0):
     tables = StretchPlay(game, net, TABLES, TICKS, "cpu")
-    tables.begin(5, players, scripted)
+    tables.begin(5, players, scripted, stray_share)
     for _ in range(stretches):
         tables.play(net)
     return tables
@@ -108,6 +108,35 @@ def test_actions_are_drawn_from_the_policy(game, net):
     spread = np.sqrt((expected * (1 - expected)).sum())
     assert abs(first.sum() - expected.sum()) < 4 * spread
     assert expected.mean() > 0.7
+
+
+def test_whoever_strays_plays_anything(game, net):
+    """Against a sure policy: half of the decisions stray, and half of those take the other way."""
+    with torch.no_grad():
+        net.policy.bias.copy_(torch.tensor([9.0, -9.0]))
+    stretch = played(game, net, stretches=20, stray_share=0.5).stretch
+    strayed, other = stretch.strayed.astype(bool), stretch.played == 1
+    assert 0.35 < strayed.mean() < 0.65
+    assert not other[~strayed].any()
+    assert 0.3 < other[strayed].mean() < 0.7
+
+
+def test_straying_is_not_learnt_from_and_says_nothing_about_earlier_decisions(game, net):
+    tables = played(game, net, stretches=2, stray_share=0.3)
+    learner = PolicyLearner(game, net, PolicyLearning(batch=TABLES, trace=1.0), "cpu", 0)
+    stretch, lessons = tables.stretch, learner.judged(tables.stretch)
+    strayed = stretch.strayed.astype(bool)
+    assert (lessons.weights[strayed] == 0).all()
+    assert np.isnan(lessons.values[strayed]).all()
+    followed = 0
+    for i, tick in np.argwhere(~strayed[:, :-2] & strayed[:, 2:]):
+        one, two = stretch.seats[i, tick : tick + 3 : 2]
+        if one == two and not stretch.ended[i, tick : tick + 2].any():
+            gain = stretch.values[i, tick + 2] - stretch.values[i, tick]
+            if stretch.seats[i, tick + 1] != one:
+                followed += 1
+                assert lessons.gains[i, tick] == pytest.approx(gain, abs=1e-6)
+    assert followed
 
 
 def test_the_same_seed_plays_the_same_games(game, net):

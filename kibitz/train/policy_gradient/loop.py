@@ -38,6 +38,9 @@ class PolicyTraining(Training):
     `expectimax:depth=2`. Those that the game has only with other options stay away."""
     opponent_share: float = 0.0
     """Share of these tables."""
+    stray_share: float = 0.0
+    """Share of decisions at which anything is played. So values are learnt of positions that the
+    policy avoids, which a search asks about."""
     growth: Growth = field(default_factory=Growth)
     """An option of the game that grows with the iterations. The gate plays without it."""
 
@@ -50,6 +53,8 @@ class PolicyTraining(Training):
         described = super().described()
         if not self.growth.option:
             del described["growth"]
+        if not self.stray_share:
+            del described["stray_share"]
         if self.learning.entropy_kept == PolicyLearning.entropy_kept:
             del described["learning"]["entropy_kept"]
         return described
@@ -74,7 +79,7 @@ class PolicyMethod(WithoutReplay):
         scripted = round(recipe.games * recipe.opponent_share)
         known = "random", *game.players
         here = [who for who in recipe.opponents if who.partition(":")[0] in known]
-        self.tables.begin(seed, here, scripted)
+        self.tables.begin(seed, here, scripted, recipe.stray_share)
         batches = recipe.games * recipe.ticks // recipe.learning.batch
         self.steps = recipe.learning.passes * batches
 

@@ -54,7 +54,9 @@ class StretchPlay:
         sizes = [end - first for first, end in itertools.pairwise(self._cuts)]
         self._rooms = [self.evaluator.room(n, game.view_size) for n in sizes]
 
-    def begin(self, seed: int, players: Sequence[str], scripted: int) -> None:
+    def begin(
+        self, seed: int, players: Sequence[str], scripted: int, stray_share: float = 0.0
+    ) -> None:
         """Begin a game at every table; at the first `scripted` ones against one of the players."""
         put, game = self.device.put, self.game
         self.players = by_kind(game, players)
@@ -66,6 +68,7 @@ class StretchPlay:
             players=len(players),
             teams=put(np.array(game.teams, np.int64)),
             options=put(np.array([game.options.numbers()])),
+            stray_share=float(stray_share),
         )
         rngs, own = (put(streams(seed, purpose, self.size)) for purpose in ("table", "player"))
         wanted = (np.arange(self.size) < (scripted if players else 0)).astype(np.int64)
