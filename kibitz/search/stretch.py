@@ -35,6 +35,7 @@ from ..game import (
 from .tree import uniform
 
 LEARNER = -1  # who sits at a seat, if not a compiled player with a number
+NOBODY = -1  # who says what the learner plays there: else it is a compiled player with a number
 DECIDES, ANSWERS = 0, 1  # a table waits for the learner, or for a compiled player
 UNKNOWN = math.nan  # how a game ends that goes on after the stretch
 
@@ -48,6 +49,8 @@ class Tables(NamedTuple):
     players: Array  # the chance of their players [tables]
     seated: Array  # LEARNER or the number of a compiled player. int64 [tables, seats]
     scripted: Array  # whether compiled players sit down for every game. int64 [tables]
+    advised: Array  # whether one seat of the learner has a guide. int64 [tables]
+    guides: Array  # the number of a seat's guide, or NOBODY. int64 [tables, seats]
     status: Array  # int64 [tables]
     copies: Array  # states, re-dealt: compiled players never see the truth [tables]
     copied: Array  # the same memory as 64-bit words [tables, words]
@@ -58,6 +61,7 @@ class Seating(NamedTuple):
     """Who sits at the tables when a game begins."""
 
     players: int  # how many compiled players there are to draw from
+    guides: int  # likewise, as guides
     teams: Array  # by seat. int64 [seats]
     options: Array  # of the game [1]
     stray_share: float  # of the learner's decisions, at which it plays anything
@@ -118,6 +122,8 @@ def empty_tables(device: Device, game: Game, size: int) -> Tables:
         players=players,
         seated=device.put(np.full((size, game.seats), LEARNER, np.int64)),
         scripted=device.empty(size, np.int64),
+        advised=device.empty(size, np.int64),
+        guides=device.put(np.full((size, game.seats), NOBODY, np.int64)),
         status=device.empty(size, np.int64),
         copies=copies,
         copied=as_words(copies),
@@ -171,7 +177,9 @@ def empty_examples(device: Device, game: Game, rows: int, views: Array) -> Examp
 
 @rule
 def begin(tables, i, seating):
-    """A new game; at a scripted table one compiled player gets all seats but those of a team."""
+    """A new game; at a scripted table one compiled player gets all seats but those of a team, and
+    at an advised one a seat gets a guide.
+    """
     s, rng = tables.states[i], tables.players[i]
     for word in range(tables.words.shape[1]):
         tables.words[i, word] = np.uint64(0)
@@ -182,6 +190,11 @@ def begin(tables, i, seating):
         player = below(rng, seating.players)
         for seat in range(seats):
             tables.seated[i, seat] = LEARNER if seating.teams[seat] == team else player
+    if tables.advised[i]:
+        guided = below(rng, tables.guides.shape[1])
+        guide = below(rng, seating.guides)
+        for seat in range(tables.guides.shape[1]):
+            tables.guides[i, seat] = guide if seat == guided else NOBODY
 
 
 @rule
@@ -222,14 +235,19 @@ def play_on(tables, stretch, i, tick, seating):
 
 
 @rule
-def answer(tables, i, player):
-    """What a compiled player plays."""
-    s, rng = tables.states[i], tables.players[i]
-    seat = turn(s)
+def chosen_by(player, tables, i):
+    """What a compiled player chooses on a re-dealt copy of the table."""
+    seat, rng = turn(tables.states[i]), tables.players[i]
     for word in range(tables.words.shape[1]):
         tables.copied[i, word] = tables.words[i, word]
     redeal(tables.copies[i], seat, rng)
-    action = np.int64(choose(player, tables.copies[i], seat, rng))
+    return np.int64(choose(player, tables.copies[i], seat, rng))
+
+
+@rule
+def answer(tables, i, player):
+    """Play what a compiled player chooses."""
+    s, action = tables.states[i], chosen_by(player, tables, i)
     legal = room_for_actions(s)
     if listed(action, legal, actions(s, legal)):
         play(s, action)
@@ -252,38 +270,68 @@ def look_all(first, end, step, tables, views):
 
 
 @rule
-def drawn(logits, legal, count, rng):
-    """The place of an action drawn from a policy, and the logarithm of its probability."""
+def softmax_sum(logits, legal, count):
+    """The highest logit of a list of actions, and the sum of exponentials relative to it."""
     highest, total = logits[legal[0]], 0.0
     for j in range(1, count):
         highest = max(highest, logits[legal[j]])
     for j in range(count):
         total += math.exp(np.float64(logits[legal[j]] - highest))
+    return highest, total
+
+
+@rule
+def drawn(logits, legal, count, rng):
+    """The place of an action drawn from a policy."""
+    highest, total = softmax_sum(logits, legal, count)
     left, chosen = uniform(rng) * total, 0
     for j in range(count):
         chosen = j
         left -= math.exp(np.float64(logits[legal[j]] - highest))
         if left < 0.0:
             break
-    return chosen, logits[legal[chosen]] - highest - math.log(total)
+    return chosen
+
+
+@rule
+def chance_of(logits, legal, count, chosen):
+    """The logarithm of the probability that a policy gives to the action at a place."""
+    highest, total = softmax_sum(logits, legal, count)
+    return logits[legal[chosen]] - highest - math.log(total)
+
+
+@rule
+def place_of(action, legal, count):
+    """The place of an action in a list, or -1."""
+    for j in range(count):
+        if legal[j] == action:
+            return j
+    return -1
 
 
 @kernel
-def decide_all(first, end, step, tables, stretch, tick, seating, logits, values):
-    """Draw an action at every table from the network's policy, note it, and play on."""
+def decide_all(first, end, step, tables, stretch, tick, seating, guides, logits, values):
+    """Draw an action at every table from the network's policy, note it, and play on.
+
+    guides: tokens of one kind. A guide's choice is noted as if it had been drawn.
+    """
     for i in range(first, end, step):
         s, rng = tables.states[i], tables.players[i]
+        seat = turn(s)
         legal = room_for_actions(s)
         count = candidates(s, legal)
-        chosen, chance = drawn(logits[i], legal, count, rng)
+        chosen = drawn(logits[i], legal, count, rng)
         strays = seating.stray_share > 0.0 and uniform(rng) < seating.stray_share
         if strays:
             chosen = below(rng, count)
+        elif tables.guides[i, seat] != NOBODY:
+            advice = place_of(chosen_by(guides[tables.guides[i, seat]], tables, i), legal, count)
+            chosen = advice if advice >= 0 else chosen
         for word in range(tables.words.shape[1]):
             stretch.words[i, tick, word] = tables.words[i, word]
         action = np.int64(legal[chosen])
-        stretch.seats[i, tick], stretch.played[i, tick] = turn(s), action
-        stretch.chances[i, tick] = chance
+        stretch.seats[i, tick], stretch.played[i, tick] = seat, action
+        stretch.chances[i, tick] = chance_of(logits[i], legal, count, chosen)
         stretch.values[i, tick] = values[i, 0]
         stretch.strayed[i, tick] = 1 if strays else 0
         stretch.ended[i, tick] = 0

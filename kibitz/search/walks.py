@@ -122,7 +122,7 @@ def go_on_all(first, end, step, walkers, after, then, walks, move, logits, any_s
         count = 0
         while count < listed.shape[0] and listed[count] >= 0:
             count += 1
-        place, _ = drawn(logits[i], listed, count, rng)
+        place = drawn(logits[i], listed, count, rng)
         if uniform(rng) < any_share:
             place = below(rng, count)
         walks.played[i, move] = action = listed[place]

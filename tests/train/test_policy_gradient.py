@@ -20,6 +20,7 @@ from kibitz.nets import load_net
 from kibitz.recipes import any_policy, recipe
 from kibitz.search.stretch import (
     LEARNER,
+    NOBODY,
     Stretch,
     Worth,
     empty_later,
@@ -66,9 +67,9 @@ def net(game):
     return TINY.network(game, 3)
 
 
-def played(game, net, *, players=(), scripted=0, stretches=1, stray_share=0.0):
+def played(game, net, *, players=(), scripted=0, stretches=1, **more):
     tables = StretchPlay(game, net, TABLES, TICKS, "cpu")
-    tables.begin(5, players, scripted, stray_share)
+    tables.begin(5, players, scripted, **more)
     for _ in range(stretches):
         tables.play(net)
     return tables
@@ -137,6 +138,36 @@ def test_straying_is_not_learnt_from_and_says_nothing_about_earlier_decisions(ga
                 followed += 1
                 assert lessons.gains[i, tick] == pytest.approx(gain, abs=1e-6)
     assert followed
+
+
+def test_a_guided_seat_plays_what_its_guide_says():
+    """In the games under way: the guide's choice at its seat, with the network's probability."""
+    game = load(GOOFSPIEL, players=2, cards=8)
+    own = TINY.network(game, 0)
+    tables = played(game, own, guides=("matching",), guided=12, stretches=2)
+    stretch, guides = tables.stretch, tables.tables.guides
+    assert (guides[:-12] == NOBODY).all()
+    assert ((guides[-12:] != NOBODY).sum(1) == 1).all()
+    last = np.array([max(np.flatnonzero(ended), default=-1) for ended in stretch.ended])
+    later = np.arange(TICKS) > last[:, None]
+    guided = later & (np.take_along_axis(guides, stretch.seats, 1) != NOBODY)
+    assert guided.sum() > 10
+    states = stretch.words[guided].reshape(-1).view(game.state)
+    batch = Batch.of(game, states, streams(1, "table", len(states)))
+    says = batch.choose("matching", batch.turns(), streams(1, "player", len(states)))
+    assert (stretch.played[guided] == says).all()
+    learner = PolicyLearner(game, own, PolicyLearning(batch=TABLES * TICKS), "cpu", 0)
+    which = torch.arange(TABLES * TICKS)
+    examples = learner.examples_of(stretch, learner.judged(stretch), which)
+    losses = learner.losses(examples, *own.heads(examples.views)[:2], None)
+    assert losses["moved"].abs() < 1e-5  # as likely as noted
+
+
+def test_guides_are_players_of_one_kind(game, net):
+    with pytest.raises(GameError, match="guides are players of one kind"):
+        played(load("dominion"), net, guides=("bmu", "themes"), guided=2)
+    with pytest.raises(GameError, match="nobody guides where the learner meets"):
+        replace(TINY, opponent_share=0.7, guided_share=0.4)
 
 
 def test_the_same_seed_plays_the_same_games(game, net):
