@@ -23,6 +23,7 @@ from .game import (
     choose,
     flaw,
     is_random,
+    is_token,
     known,
     margin,
     observe,
@@ -161,16 +162,17 @@ def contest_all(
             n = actions(s, legal)
             side = sides[i, who]
             rng = own[i, side]
-            if is_random(one[0]) if side == 0 else is_random(other[0]):
+            first_token, second_token = one[i % one.shape[0]], other[i % other.shape[0]]
+            if is_random(first_token) if side == 0 else is_random(second_token):
                 action = np.int64(legal[below(rng, n)])  # there is nothing to hide from it
             else:
                 for word in range(words.shape[1]):
                     copied[i, word] = words[i, word]
                 redeal(copies[i], who, rng)
                 if side == 0:
-                    action = np.int64(choose(one[0], copies[i], who, rng))
+                    action = np.int64(choose(first_token, copies[i], who, rng))
                 else:
-                    action = np.int64(choose(other[0], copies[i], who, rng))
+                    action = np.int64(choose(second_token, copies[i], who, rng))
                 if not listed(action, legal, n):
                     illegal[i] = action
                     break
@@ -410,11 +412,12 @@ class Batch:
         self.run(choose_all, self._token(player), self.states, seats, self._streams(rngs), out)
         return out
 
-    def contest(self, one: str, other: str, sides: Array, rngs: Array) -> None:
+    def contest(self, one: str | Array, other: str | Array, sides: Array, rngs: Array) -> None:
         """Play every game to its end between two compiled players, who never see the truth.
 
-        sides: by game and seat, 0 where the one sits and 1 where the other does; rngs: a stream for
-        each of the two in every game [size, 2].
+        one, other: names, or tokens (`compiled_player`) of those who play games 0, 1 and so on, and
+        then in turn. sides: by game and seat, 0 where the one sits and 1 where the other does;
+        rngs: a stream for each of the two in every game [size, 2].
         """
         sides = self._sides(sides)
         own = self.device.put(rngs)
@@ -447,16 +450,20 @@ class Batch:
             raise GameError("sides are 0 for the one player and 1 for the other")
         return as_int64("the sides of a contest", sides)
 
-    def _check_contest(self, players: tuple[str, str], sides: Array, illegal: Array) -> None:
+    def _check_contest(
+        self, players: tuple[str | Array, str | Array], sides: Array, illegal: Array
+    ) -> None:
         chosen = self.device.get(illegal)
         if (wrong := np.flatnonzero(chosen != NO_ACTION)).size:
             i = int(wrong[0])
             s = self.device.get(self.states)[i]
             who = players[int(self.device.get(sides)[i, self.game.turn(s)])]
-            raise illegal_choice(self.game, s, who, int(chosen[i]))
+            name = who if isinstance(who, str) else "a player"
+            raise illegal_choice(self.game, s, name, int(chosen[i]))
 
-    def _token(self, player: str) -> Array:
-        return self.device.put(compiled_player(self.game, player))
+    def _token(self, player: str | Array) -> Array:
+        known = isinstance(player, np.ndarray) and is_token(player.dtype)
+        return self.device.put(player if known else compiled_player(self.game, player))
 
     def wander(self, plies: int) -> None:
         """Random play: `plies` decisions a game, chance and new games in between."""

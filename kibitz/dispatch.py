@@ -117,6 +117,11 @@ def token(game: Game, player: str) -> State:
     return tokens[0]
 
 
+def is_token(kind: DTypeLike) -> bool:
+    """Whether records of this type stand for compiled players."""
+    return kind in _PLAYERS
+
+
 def overloaded(stub: Function) -> Function:
     """Make `stub` mean, for a record, the rule of the same name of that record's game."""
     name = stub.__name__

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from kibitz import chance, games
-from kibitz.batch import Batch, IllegalAction, check_positions
+from kibitz.batch import Batch, IllegalAction, check_positions, compiled_player
 from kibitz.game import CHANCE, OVER, GameError
 
 SIZE = 48
@@ -382,6 +382,23 @@ def test_a_contest_is_what_the_players_choose_on_redealt_copies(name, players):
     assert quick.states.tobytes() == slow.states.tobytes()
     assert quick.rngs.tobytes() == slow.rngs.tobytes()
     assert one.tobytes() == other.tobytes()
+
+
+def test_several_players_of_a_kind_take_the_games_of_a_contest_in_turn():
+    """As if each had played all of the games, and only its own were looked at."""
+    game, names = games.load("dominion"), ("bmu", "smithy1", "greedy")
+    sides = np.tile([[0, 1], [1, 0]], (6, 1))
+
+    def played(one):
+        batch = Batch(game, 12, seed=3)
+        batch.contest(one, "bm0", sides, chance.streams(3, "player", 24).reshape(12, 2))
+        return batch.states
+
+    together = played(np.concatenate([compiled_player(game, name) for name in names]))
+    for k, name in enumerate(names):
+        assert together[k::3].tobytes() == played(name)[k::3].tobytes()
+    with pytest.raises(GameError, match="no compiled player"):
+        played(np.zeros(3))
 
 
 def test_a_contest_needs_to_know_who_sits_where():
