@@ -1,13 +1,14 @@
 """The matches of a champion's card of Mensch ärgere dich nicht, dMADN or DOG.
 
-    python examples/madn_card.py dog champion --games 4000
+    python examples/madn_card.py dog champion --card kibitz/champions/madn_dog.json
+    python examples/madn_card.py dog net:runs/madn/player.safetensors --card ...
 
-Run it from the repository. The network plays alone and with searches of true positions, against the
-game's own players and a search with rollouts; one that imagines the game searches there, too
-(`--own`). In team games it can also sit beside a strange partner (`--partners rules greedy`),
-because a person will sit there.
-`--card FILE` writes the results into the champion's card, in place of earlier ones of the same
-matches; run it again for other opponents or simulations.
+Run it from the repository. The champion plays alone and with a search of true positions, against
+the game's own players and a search with rollouts. In team games it also sits beside strange
+partners, because a person will sit there. A network that imagines the game (`--recipe muesli`)
+searches in its own model instead; its results have a place of their own in the card, `muzero`.
+Every result is written at once, in place of an earlier one of the same match; run it again for
+other opponents or more games.
 """
 
 from __future__ import annotations
@@ -23,9 +24,11 @@ import numpy as np
 from kibitz.arena.match import match
 from kibitz.games import load
 from kibitz.players import player
+from kibitz.players.champions import card_of
+from kibitz.players.texts import names
 
-SEARCH = "mcts:sims=200"
-BASELINES = ("random", "runner", "rules", "greedy", "expectimax:depth=2", SEARCH)
+BASELINES = ("random", "runner", "rules", "greedy", "expectimax:depth=2", "mcts:sims=200")
+PARTNERS = ("rules", "greedy")
 SEED = 7
 
 
@@ -45,22 +48,28 @@ class Partners:
         return np.where(first, self.one.choose(sight), self.other.choose(sight))
 
 
-def with_options(text, *options):
-    given = [option for option in options if option]
-    return text + (":" if ":" not in text else ",") + ",".join(given) if given else text
+def strengths(game, text, simulations):
+    """The player's texts by their names in the card: alone, as it comes, and with a search."""
+    if text != "champion":
+        searching = f"{text},sims={simulations},model=own"
+        return {"network alone": text, f"in its own model, {simulations} simulations": searching}
+    looks_ahead = "lookahead" in card_of(game, text).players[text]
+    alone = ["champion:lookahead=0"] if looks_ahead else []
+    return {name: name for name in (*alone, text, f"champion:sims={simulations}")}
 
 
-def strengths(text, simulations, own, device):
-    """The player's text by its name in the card, alone, with searches, and in its own model."""
-    on = "" if device == "cpu" else f"device={device}"
-    named = {
-        f"champion:sims={n}" if n else "champion": with_options(text, f"sims={n}" if n else "", on)
-        for n in simulations
+def seated(game, text, simulations, device):
+    """Who plays, by name in the card."""
+    on = f"device={device}"
+    players = {
+        name: player(f"{what}{',' if ':' in what else ':'}{on}", game)
+        for name, what in strengths(game, text, simulations).items()
     }
-    return named | {
-        f"champion:sims={n},model=own": with_options(text, f"sims={n}", "model=own", on)
-        for n in own
-    }
+    alone, who = next(iter(players.items()))
+    if text != "champion" or len(game.captains) == game.seats:
+        return players
+    strange = {f"{alone} beside {p}": Partners(who, player(p, game)) for p in PARTNERS}
+    return players | strange
 
 
 def entry(game, who, name, other, games):
@@ -83,36 +92,37 @@ def entry(game, who, name, other, games):
     }
 
 
-def merged(card, rows):
-    """The card's results with these rows in place of those of the same matches."""
-    new = {(row["player"], row["against"]) for row in rows}
-    kept = [row for row in card.get("results", []) if (row["player"], row["against"]) not in new]
-    return {**card, "results": kept + rows}
+def merged(results, row):
+    """Results with this row in place of that of the same match."""
+    match_of = row["player"], row["against"]
+    return [old for old in results if (old["player"], old["against"]) != match_of] + [row]
+
+
+def write(path, text, row):
+    """Put a result into the card: of the champion, or of the network that imagines the game."""
+    card = json.loads(path.read_text())
+    place = card if text == "champion" else card.setdefault("muzero", {})
+    place["results"] = merged(place.get("results", []), row)
+    path.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n")
 
 
 def main() -> None:
     words = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     words.add_argument("preset", help="madn, madn_teams, dmadn_teams, dog or another")
-    words.add_argument("player", help="champion, or net:FILE")
+    words.add_argument("player", help="champion, or net:FILE for a network that imagines the game")
     words.add_argument("--games", type=int, default=4000)
-    words.add_argument("--simulations", type=int, nargs="*", default=[0, 32])
-    words.add_argument("--own", type=int, nargs="*", default=[], help="simulations in its model")
+    words.add_argument("--simulations", type=int, default=50)
     words.add_argument("--against", nargs="*", default=list(BASELINES))
-    words.add_argument("--partners", nargs="*", default=[], help="instead, beside these")
     words.add_argument("--device", default="cpu")
     words.add_argument("--card", type=Path, help="the champion's card, to write the results into")
     asked = words.parse_args()
     game = load("madn", preset=asked.preset)
-    rows = []
-    for name, text in strengths(asked.player, asked.simulations, asked.own, asked.device).items():
-        who = player(text, game)
-        seated = {f"{name} beside {p}": Partners(who, player(p, game)) for p in asked.partners}
-        for other in asked.against:
-            for shown, pair in (seated or {name: who}).items():
-                rows.append(entry(game, pair, shown, other, asked.games))
+    here = [other for other in asked.against if other.partition(":")[0] in names(game)]
+    for name, who in seated(game, asked.player, asked.simulations, asked.device).items():
+        for other in here if "beside" not in name else [o for o in here if o in PARTNERS]:
+            row = entry(game, who, name, other, asked.games)
             if asked.card is not None:
-                card = merged(json.loads(asked.card.read_text()), rows)
-                asked.card.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n")
+                write(asked.card, asked.player, row)
 
 
 if __name__ == "__main__":

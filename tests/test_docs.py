@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
 import subprocess
 import sys
 from dataclasses import replace
@@ -17,6 +19,9 @@ from kibitz.arena.match import match
 from kibitz.cli import app
 from kibitz.contract import check
 from kibitz.games import load, names, summary
+from kibitz.nets import save_net
+from kibitz.nets.latent import fitted_latent
+from kibitz.nets.muzero import MuZeroConfig, MuZeroNet
 
 ROOT = Path(__file__).parent.parent
 
@@ -69,6 +74,21 @@ def test_an_example_runs(example, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() or (tmp_path / "table.svg").stat().st_size > 10_000
+
+
+def test_a_network_that_imagines_the_game_has_its_place_in_a_card(tmp_path, monkeypatch):
+    game = load("madn", preset="dmadn_teams")
+    saved, card = tmp_path / "net.safetensors", tmp_path / "card.json"
+    net = MuZeroNet(MuZeroConfig(**fitted_latent(game), width=8))
+    save_net(saved, net, {"game": game.describe()})
+    card.write_text('{"results": [], "muzero": {"results": [{"player": "x", "against": "y"}]}}')
+    words = ["card", "dmadn_teams", f"net:{saved}", "--games", "2", "--simulations", "2"]
+    monkeypatch.setattr(sys, "argv", [*words, "--against", "random", "--card", str(card)])
+    runpy.run_path(str(ROOT / "examples" / "madn_card.py"), run_name="__main__")
+    found = json.loads(card.read_text())
+    named = [row["player"] for row in found["muzero"]["results"]]
+    assert named == ["x", "network alone", "in its own model, 2 simulations"]
+    assert found["results"] == []
 
 
 def test_the_readme_lists_every_game_with_its_own_words():
