@@ -25,7 +25,7 @@ from kibitz.recipes.dominion import POLICY, TEACHERS
 ORACLE = Path(__file__).parent.parent / "tests" / "oracles" / "dominion.json"
 SEEDS = range(1, 21)
 SEARCH = "mcts:sims=200,rollout=bmu"
-EVERYWHERE = ("bmx", "bme")  # buy what there is of their cards; others need all of theirs
+EVERYWHERE = ("bmx", "bme", "themes")  # buy what there is of their cards; others need all of theirs
 
 
 def tables(names):
@@ -40,7 +40,7 @@ def opponents(games, only, device):
     """Who is met where: by the text of a player, the names of the kingdoms."""
     found = {"random": list(games), with_option(SEARCH, f"device={device}"): list(games)}
     for name, strategy in next(iter(games.values())).players.items():
-        cards = {int(card) for field in ("cards", "plays") for card in strategy.plan[field]}
+        cards = {int(card) for field in ("cards", "plays") for card in strategy.plan[field].flat}
         needed = {card for card in cards if card >= 7}  # the others are in every game
         has = [k for k in games if name in EVERYWHERE or needed <= set(kingdom(k))]
         found |= {name: has} if has else {}

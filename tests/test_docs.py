@@ -76,6 +76,7 @@ def test_an_example_runs(example, tmp_path):
     assert done.stdout.strip() or (tmp_path / "table.svg").stat().st_size > 10_000
 
 
+@pytest.mark.slow
 def test_a_network_that_imagines_the_game_has_its_place_in_a_card(tmp_path, monkeypatch):
     game = load("madn", preset="dmadn_teams")
     saved, card = tmp_path / "net.safetensors", tmp_path / "card.json"

@@ -16,6 +16,7 @@ from kibitz.games.dominion import GAME
 from kibitz.games.dominion.cards import PROVINCE
 from kibitz.games.dominion.players import STRATEGIES
 from kibitz.games.dominion.strategies import read_strategies, strategy
+from kibitz.games.dominion.themes import shelf
 
 GAMES = 10_000
 ERRORS = 3.3  # standard errors within which two results agree
@@ -172,7 +173,11 @@ def test_a_file_without_strategies_is_refused_in_a_sentence(tmp_path, contents):
 
 def after(buy, play=(), **position):
     """What a strategy does in First Game at a position given by fields of the record."""
-    game = dataclasses.replace(GAME, players={"mine": strategy({"buy": buy, "play": play})}).bind(
+    return done_by(strategy({"buy": buy, "play": play}), **position)
+
+
+def done_by(mine, **position):
+    game = dataclasses.replace(GAME, players={"mine": mine}).bind(
         kingdom="first_game", first="0", auto_single="false"
     )
     batch = Batch(game, 1, seed=1)
@@ -198,6 +203,25 @@ def test_the_first_entry_whose_conditions_hold_is_bought():
     assert (
         after([["Gold", "own:Witch>0"], ["Estate", "own:Witch<1"]], **in_buy_phase) == "buy Estate"
     )
+
+
+def test_the_first_theme_whose_cards_are_all_on_the_table_is_followed():
+    themes = [
+        {"needs": ["Moat", "Witch"], "buy": [["Curse"]], "play": []},
+        {"needs": ["Moat", "Smithy"], "buy": [["Moat"]], "play": []},
+        {"needs": ["Village"], "buy": [["Village"]], "play": []},
+        {"needs": [], "buy": [["Gold"]], "play": []},
+    ]
+    in_buy_phase = {"phase": 4, "coins": 8, "can": [0, (1 << 17) - 1, 0, 0, 0, 0, 0, 0b10]}
+    for rank, bought in enumerate(("Moat", "Village", "Gold", "Gold")):
+        player = shelf(themes).under("themes", f"rank={rank}")
+        assert done_by(player, **in_buy_phase) == f"buy {bought}"
+
+
+def test_themes_beat_the_strategy_that_they_were_bred_from():
+    """In kingdoms for which there are many: with a Chapel."""
+    game = GAME.bind(kingdom="random with Chapel")
+    assert match(game, "themes", "bme", games=4000, seed=11).win_rate > 0.55
 
 
 def test_every_strategy_finishes_its_games_on_any_kingdom():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .strategies import strategy
+from .themes import THEMES
 
 _PROVINCE = ["Province", "M>18"]
 _LAST_POINTS = (["Duchy", "P<=4"], ["Estate", "P<=2"])
@@ -201,6 +202,8 @@ STRATEGIES = {
             "play": ["Workshop"],
         }
     ),
+    # The best theme that the kingdom has all cards for.
+    "themes": THEMES,
     "bmu": strategy({"buy": [_PROVINCE, *_BIG_MONEY, ["Silver"]], "play": []}),
     "bm0": strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}),
     "greedy": strategy({"buy": [["Province"], ["Duchy"], ["Estate"]], "play": []}),

@@ -19,9 +19,11 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
+from ...devices import Array
 from ...game import GameError, Planned, rule
 from . import jobs
 from .cards import (
@@ -78,6 +80,15 @@ PLAN = np.dtype(
         ],
     )
 )
+
+
+class Plan(NamedTuple):
+    """The lists of a strategy, as rules read them."""
+
+    cards: Array
+    conditions: Array
+    plays: Array
+
 
 # What a seat gives up first. Cards that are not named come just before Silver.
 _WORST_FIRST = (
@@ -249,6 +260,11 @@ def first_wanted(s, me, slots, plan):
 @rule
 def follow(s, seat, rng, plan):
     """The action that a strategy takes at its seat's decision."""
+    return planned(s, seat, Plan(plan.cards, plan.conditions, plan.plays))
+
+
+@rule
+def planned(s, seat, plan):
     if s.depth > 0:
         return reply(s, seat, plan)
     if s.phase == ACTION_PHASE:
