@@ -27,6 +27,7 @@ from kibitz.recipes import recipe
 from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 from kibitz.search.sequences import silent
+from kibitz.train.bidding import belief_play
 from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay
 from kibitz.train.bidding.teachers import ContextTeacher, ExactTeacher, weak_player
 from kibitz.train.run import Run
@@ -377,6 +378,21 @@ def test_seats_expect_mistakes_like_those_of_weak_players():
     after = solver.other[1][torch.isin(keys, (2 << torch.arange(9)) + 1)]  # the first bids
     bids = (1 - WEAKNESS) / 9 + WEAKNESS * honest[0][0, :-1]
     assert torch.allclose(after, hands.odds[0] * bids, atol=1e-6)
+
+
+def test_contexts_that_have_no_room_are_halved(monkeypatch):
+    def solved(hands, contexts, *settings):
+        if contexts > 30:
+            raise torch.OutOfMemoryError
+        return "solution"
+
+    monkeypatch.setattr(belief_play, "ContextTeacher", solved)
+    taught = replace(SMALL, contexts=(100,), context_iterations=(7,))
+    said, hands = [], Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    found = taught.teachers([hands], 1, lambda *words: said.append(words))
+    assert found == {0: "solution"}
+    tried = [f"solving 6 against 6 hands with {n} contexts, iteration" for n in (100, 50, 25)]
+    assert said == [(activity, 0, 7) for activity in tried]
 
 
 def test_a_run_says_that_it_solves_tables(tmp_path):

@@ -119,15 +119,25 @@ class BeliefPlay(Training):
         for table, hands in enumerate(all_hands):
             contexts, iterations = sizes.get(table, (0, 0))
             if contexts:
-                progress = solving(hands, f" with {contexts} contexts", iterations, stage)
-                found[table] = ContextTeacher(
-                    hands, contexts, iterations, seed, self.weak, progress
-                )
+                found[table] = self._with_contexts(hands, contexts, iterations, seed, stage)
                 torch.cuda.empty_cache()  # the next solver may need all of it
             elif table and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
         return found
+
+    def _with_contexts(
+        self, hands: Hands, contexts: int, iterations: int, seed: int, stage: Stage
+    ) -> Teacher:
+        """A table's solution with so many contexts or, if a GPU has no room for them, with half."""
+        progress = solving(hands, f" with {contexts} contexts", iterations, stage)
+        try:
+            return ContextTeacher(hands, contexts, iterations, seed, self.weak, progress)
+        except torch.OutOfMemoryError:
+            if contexts == 1:
+                raise
+        torch.cuda.empty_cache()
+        return self._with_contexts(hands, contexts // 2, iterations, seed, stage)
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
