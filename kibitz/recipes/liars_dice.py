@@ -76,8 +76,8 @@ REFINE = replace(
     learning_rate=6e-4,
     average_decay=0.998,
     iterations=50,
-    gate_every=25,
-    gate_games=600,
+    gate_every=10,
+    gate_games=200,
     gate_rate=0.0,  # it is not about winning more
 )
 
