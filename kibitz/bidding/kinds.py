@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -13,6 +15,7 @@ from ..nets.kinds import Belief, Judgement, Kind, PolicyJudge, SightLike, is_act
 from ..search.best_response import Form
 from ..search.sequences import Progress, Strategy
 from .belief_policy import BeliefPolicy
+from .belief_tracker import History
 from .beliefs import BeliefConfig, BeliefNet
 from .bilinear import (
     ChildValues,
@@ -28,8 +31,10 @@ from .bilinear import (
     ValueNet,
 )
 from .every_history import AllHands
+from .exact.bidding_game import BiddingGame
 from .exact.ladder import Ladder
 
+TOGETHER = 1 << 21  # values of a network of values that are computed at a time
 MOST_ROUNDS = 10_000  # further rounds improve nothing visible
 
 Array = TypeVar("Array", NDArray[Any], Tensor)
@@ -48,6 +53,57 @@ class ValueJudge:
         values = np.full(legal.shape, -np.inf)
         values[legal] = after
         return Judgement(values, regret_policy(before, values, legal), values, before)
+
+    def with_all_hands(self, game: Game) -> AllHands | None:
+        """The policy with all hands after histories of bids, on a GPU.
+
+        On a CPU it is faster to ask only about hands that the player can hold.
+        """
+        return None if self.values.device.type == "cpu" else ValuesOfHands(game, self.values)
+
+
+class ValuesOfHands:
+    """The policy of a network of values with all hands, after histories of one length."""
+
+    def __init__(self, game: Game, values: ChildValues) -> None:
+        self.values, climb = values, BiddingGame(game)
+        self.actions = torch.tensor([*climb.bids, climb.call], device=values.device)
+        # By seat, the views of its hands before the first bid.
+        self.openings = [torch.from_numpy(views).to(values.device) for views in climb.views]
+
+    def __call__(self, histories: Sequence[History]) -> Iterator[Tensor]:
+        hands = len(self.openings[len(histories[0]) % 2])
+        together = max(TOGETHER // (hands * len(self.actions)), 1)
+        for first in range(0, len(histories), together):
+            yield self._policies(histories[first : first + together])
+
+    def _policies(self, histories: Sequence[History]) -> Tensor:
+        """[n, actions, hands]"""
+        views = self._views(histories)
+        n, hands, _ = views.shape
+        standing = torch.tensor([made[-1] if made else -1 for made in histories])
+        rungs = torch.arange(len(self.actions))
+        legal = rungs > standing[:, None]
+        legal[:, -1] = standing >= 0
+        legal = legal.to(views.device).repeat_interleave(hands, 0)
+        tables, taken = legal.nonzero(as_tuple=True)
+        before, after = self.values.answer(views.flatten(0, 1), tables, self.actions[taken])
+        values = torch.full(legal.shape, -torch.inf, device=views.device)
+        values[legal] = after
+        return regret_policy(before, values, legal).view(n, hands, -1).transpose(1, 2)
+
+    def _views(self, histories: Sequence[History]) -> Tensor:
+        """What the mover sees with each of its hands. [n, hands, view_size]"""
+        config, mover = self.values.config, len(histories[0]) % 2
+        half = config.pub // 2
+        pub = torch.zeros(len(histories), 2, half, device=self.actions.device)
+        pub[:, mover, -1] = 1
+        rows = torch.arange(len(histories), device=pub.device)
+        for number, made in enumerate(zip(*histories, strict=True)):
+            pub[rows, number % 2, self.actions[list(made)]] = 1
+        privs = self.openings[mover][:, : config.priv]
+        shape = len(histories), len(privs), -1
+        return torch.cat((privs.expand(*shape), pub.flatten(1)[:, None].expand(*shape)), 2)
 
 
 class ActionValueJudge(PolicyJudge):

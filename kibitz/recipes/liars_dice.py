@@ -60,11 +60,11 @@ EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
 REFINE = replace(
     LARGE,
     others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
-    memories=(3, 4, 5),  # five, four and three dice each
-    memory_knows=(True,),
-    memory_iterations=150,
+    contexts=(2_000_000, 2_000_000, 2_000_000),  # five, four and three dice each
+    context_iterations=(150, 200, 200),
+    weak=("honest",),
     exact_bids=24,
-    exact_iterations=400,
+    exact_iterations=200,
     others_per_round=4,
     explore=0.6,
     min_survival=0.7,
@@ -75,9 +75,9 @@ REFINE = replace(
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=100,
-    gate_every=50,
-    gate_games=600,
+    iterations=50,
+    gate_every=10,
+    gate_games=200,
     gate_rate=0.0,  # it is not about winning more
 )
 

@@ -30,9 +30,6 @@ def line(row: Row) -> str:
     for name, rate in row.items():
         if name.startswith("against_"):
             figures.append(f"{rate:.1%} {name.replace('_', ' ')}")
-        if name.startswith("memory_"):
-            table = name.removeprefix("memory_").replace("_", " against ")
-            figures.append(f"only {rate:.0f} bids remembered with {table} hands")
     if "elo" in row:
         figures.append(f"Elo {row['elo']:+.0f}")
     return ", ".join(figures)

@@ -23,12 +23,14 @@ from kibitz.arena.local_response import (
     policies_of,
 )
 from kibitz.bidding import every_history
+from kibitz.bidding.bilinear import ChildValues, CompBilinConfig, NetCompBilin
 from kibitz.bidding.exact.bidding_game import NotABiddingGame
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
+from kibitz.bidding.kinds import ValueJudge, ValuesOfHands
 from kibitz.chance import streams
 from kibitz.game import GameError
 from kibitz.games.liars_dice import position
-from kibitz.players import PlayerError, Sight, player
+from kibitz.players import Drawing, NetPlayer, PlayerError, Sight, player
 from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 
@@ -163,6 +165,20 @@ def test_a_network_of_beliefs_says_of_all_hands_what_it_does_with_each(monkeypat
         assert torch.allclose(at_once, views, atol=1e-6) and at_once.std() > 0.01
     assert isinstance(policies_of(climb, player("champion:rounds=1", game)), ThroughViews)
     assert isinstance(policies_of(climb, player("champion:mode=argmax", game)), ThroughViews)
+
+
+def test_a_network_of_values_says_the_same_of_all_hands_at_once():
+    game = games.load("liars_dice", dice=(2, 1))
+    climb = BiddingGame(game)
+    sizes = {name: game.view[name].shape[0] for name in ("priv", "pub")}
+    net = NetCompBilin(CompBilinConfig(**sizes, interaction=12, hidden=(6,)), seed=4)
+    who = NetPlayer(ValueJudge(game, net, "cpu"), Drawing(mode="sample"))
+    assert who.with_all_hands(game) is None, "a CPU asks about possible hands only"
+    at_once = ValuesOfHands(game, ChildValues(net))
+    for histories in [()], [(0,), (9,), (17,)], [(2, 5), (0, 17)], [(1, 3, 8), (1, 4, 8)]:
+        likely = torch.ones(len(histories), climb.deal.shape[len(histories[0]) % 2])
+        views = torch.cat([*ThroughViews(climb, who.odds)(histories, likely)])
+        assert torch.allclose(torch.cat([*at_once(histories)]), views, atol=1e-5)
 
 
 def test_sums_over_all_hands_are_sums_over_few_numbers():

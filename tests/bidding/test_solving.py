@@ -13,6 +13,7 @@ from kibitz.arena.exploitability import exploit, table_of_policy
 from kibitz.arena.match import match
 from kibitz.bidding.belief_tracker import BeliefTracker
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.contexts import WEAKNESS, Contexts, ContextSolver
 from kibitz.bidding.every_history import policy_table
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
@@ -28,8 +29,7 @@ from kibitz.search.regret import solve
 from kibitz.search.sequences import silent
 from kibitz.train.bidding import belief_play
 from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay
-from kibitz.train.bidding.teachers import ExactTeacher, ShortMemoryTeacher
-from kibitz.train.report import line
+from kibitz.train.bidding.teachers import ContextTeacher, ExactTeacher, weak_player
 from kibitz.train.run import Run
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -315,100 +315,118 @@ def exploited_teacher(game, teacher):
 
 def test_seats_that_remember_every_bid_play_the_equilibrium():
     game = load("liars_dice", dice=(2, 1), sides=2)
-    teacher = ShortMemoryTeacher(Hands(game, "cpu"), bids=6, iterations=200)
-    assert exploited_teacher(game, teacher) < 0.01  # both seats expect mistakes
+    teacher = ContextTeacher(Hands(game, "cpu"), 1000, iterations=80, seed=1)
+    assert len(teacher.solution.contexts) > 60
+    assert exploited_teacher(game, teacher) < 0.02  # both seats expect mistakes
 
 
 def test_the_more_seats_remember_the_less_they_are_exploited():
     game = load("liars_dice", dice=(1, 1))
-    hands = Hands(game, "cpu")
-    lost = [exploited_teacher(game, ShortMemoryTeacher(hands, bids, 60)) for bids in (2, 3)]
-    assert 0.05 > lost[0] > 2 * lost[1]
+    hands, lost = Hands(game, "cpu"), []
+    for contexts in Contexts(12), Contexts(12, [torch.arange(2, 1 << 13, 2)] * 2):
+        solver = ContextSolver(hands, contexts)
+        solver.solve(30)
+        teacher = object.__new__(ContextTeacher)
+        teacher.solution = solver.policy()
+        lost.append(exploited_teacher(game, teacher))
+    assert 0.2 > lost[0] > 3 * lost[1]
 
 
-def test_a_short_memory_forgets_the_first_bids():
-    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
-    teacher = ShortMemoryTeacher(hands, bids=2, iterations=5)
-    odds = [odds.expand(4, -1) for odds in hands.odds]
-    histories = (0, 3, 5, 8), (2, 4, 5, 8), (1, 3, 6, 8), (5, 8)
-    sets = torch.tensor([sum(1 << rung for rung in history) for history in histories])
-    first, forgotten, other, short = teacher.policy(Public(0, torch.full((4,), 8), odds, sets))
-    assert torch.equal(first, forgotten) and torch.equal(first, short)
-    assert (first[:9] == 0).all() and not torch.equal(first, other)
-
-
-def test_who_knows_of_having_forgotten_plays_the_beginning_as_such():
-    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
-    teacher = ShortMemoryTeacher(hands, bids=3, iterations=5, know=True)
-    histories = (1, 4, 7, 8), (0, 4, 7, 8), (0, 1, 2, 4, 7, 8), (4, 7, 8)
-    odds = [odds.expand(4, -1) for odds in hands.odds]
-    sets = torch.tensor([sum(1 << rung for rung in history) for history in histories])
+def test_seats_forget_the_first_bids_of_contexts_that_are_not_in_the_set():
+    made = torch.tensor([0b10110, 0b00110, 0b10111]) << 1  # without what is before them
+    contexts = Contexts(6, [made, made])
+    asked = torch.tensor([0b10110, 0b00110, 0b11110, 0b10111, 0b01011, 0b100000]) << 1 | 1
     for mover in range(2):
-        first, forgotten, longer, short = teacher.policy(
-            Public(mover, torch.full((4,), 8), odds, sets)
-        )
-        assert torch.equal(first, forgotten) and torch.equal(first, longer)
-        assert not torch.equal(first, short)
+        found = contexts.keys[mover][contexts.find(mover, asked)]
+        whole = mover == 0  # after two bids it is seat 0 who knows that they are all
+        expected = 0b10110 << 1, 0b00110 << 1 | whole, 0b11000 << 1, 0b10111 << 1, 0b01010 << 1
+        assert found[:5].tolist() == [*expected]
+        assert found[5] == (0b100000 << 1) + (not whole)
 
 
-def test_a_memory_that_has_no_room_is_shortened(monkeypatch):
-    tried = []
+def test_contexts_follow_each_other_upwards():
+    """Walks go from standing bid to standing bid: nothing leads back."""
+    hands = Hands(load("liars_dice", dice=(1, 2), sides=3), "cpu")
+    solver = ContextSolver(hands, ContextTeacher(hands, 300, 1, seed=1).solution.contexts)
+    for part in solver.parts:
+        keys = solver.contexts.keys[1 - part.mover][part.following]
+        for bid, after in enumerate(keys.T, part.standing + 1):
+            assert (after >> bid + 1 == 1).all()
+        mine = solver.contexts.keys[part.mover][part.at]
+        assert (mine >> part.standing + 1 == 1).all()
 
-    def solved(hands, bids, iterations, progress, *, know):
-        tried.append((bids, know))
-        if know or bids > 3:
+
+def test_the_most_visited_contexts_are_where_games_go():
+    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    small, large = (ContextTeacher(hands, n, 1, seed=1).solution.contexts for n in (300, 900))
+    assert abs(len(small) - 400) < 200 < len(large) - len(small)
+    for mover in range(2):
+        keys = large.keys[mover]
+        longer = keys[keys & keys - 1 > 0]
+        assert torch.isin(longer & longer - 1, keys).all(), "what a context ends with is in the set"
+
+
+def test_seats_expect_mistakes_like_those_of_weak_players():
+    game = load("liars_dice", dice=(2, 1), sides=3)
+    hands = Hands(game, "cpu")
+    honest = weak_player(hands, "honest")
+    assert torch.equal(honest[1][1:].sum(1), torch.ones(9, 3)), "it has one answer to every bid"
+    assert (honest[1][9, -1] == 1).all() and (honest[0][0, -1] == 0).all()
+    solver = ContextSolver(hands, Contexts(9), [honest])
+    solver._spread()
+    keys = solver.contexts.keys[1]
+    after = solver.other[1][torch.isin(keys, (2 << torch.arange(9)) + 1)]  # the first bids
+    bids = (1 - WEAKNESS) / 9 + WEAKNESS * honest[0][0, :-1]
+    assert torch.allclose(after, hands.odds[0] * bids, atol=1e-6)
+
+
+def test_contexts_that_have_no_room_are_halved(monkeypatch):
+    def solved(hands, contexts, *settings):
+        if contexts > 30:
             raise torch.OutOfMemoryError
         return "solution"
 
-    monkeypatch.setattr(belief_play, "ShortMemoryTeacher", solved)
-    taught = replace(SMALL, memories=(4,), memory_knows=(True,))
-    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    monkeypatch.setattr(belief_play, "ContextTeacher", solved)
+    taught = replace(SMALL, contexts=(100,), context_iterations=(7,))
+    said, hands = [], Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    found = taught.teachers([hands], 1, lambda *words: said.append(words))
+    assert found == {0: "solution"}
+    tried = [f"solving 6 against 6 hands with {n} contexts, iteration" for n in (100, 50, 25)]
+    assert said == [(activity, 0, 7) for activity in tried]
+
+
+def test_a_run_says_that_it_solves_tables(tmp_path):
+    taught = replace(
+        SMALL, contexts=(50,), context_iterations=(2,), steps=2, rounds=1, iterations=1
+    )
     said = []
-    assert taught.teachers([hands], lambda *words: said.append(words)) == {0: "solution"}
-    assert tried == [(4, True), (4, False), (3, False)]
-    activity = "solving 6 against 6 hands with a memory of 3 bids, iteration"
-    assert said[-1] == (activity, 0, taught.memory_iterations)
-
-
-def test_a_run_says_that_it_solves_tables_and_that_a_memory_is_shorter(tmp_path, monkeypatch):
-    class Limited(ShortMemoryTeacher):
-        def __init__(self, hands, bids, *settings, know):
-            if bids > 2:
-                raise torch.OutOfMemoryError
-            super().__init__(hands, bids, *settings, know=know)
-
-    monkeypatch.setattr(belief_play, "ShortMemoryTeacher", Limited)
-    taught = replace(SMALL, memories=(3,), memory_iterations=2, steps=2, rounds=1, iterations=1)
-    rows, said = [], []
     run = Run(taught, tmp_path, seed=1)
     assert not run.method.teachers
-    run.train(progress=rows.append, stage=lambda *words: said.append(words))
-    first = "solving 3 against 3 hands with a memory of 2 bids, iteration"
+    run.train(stage=lambda *words: said.append(words))
+    first = "solving 3 against 3 hands with 50 contexts, iteration"
     assert [words for words in said if words[0] == first] == [(first, n, 2) for n in range(3)]
-    assert rows[0]["memory_3_3"] == 2
-    assert "only 2 bids remembered with 3 against 3 hands" in line(rows[0])
 
 
 def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
     taught = replace(
         SMALL,
         others=({"dice": (1, 2)}, {"dice": (2, 2)}, {"dice": (1, 3)}),
-        memories=(2, 2, 2),
-        memory_iterations=1,
+        contexts=(50, 50, 50),
+        context_iterations=(1, 1, 1),
         game_share=0.3,
         taught_share=0.5,
     )
     method = Run(taught, tmp_path, seed=1).method
-    method.teachers = taught.teachers(method.all_hands, lambda *_: None)
+    method.teachers = taught.teachers(method.all_hands, 1, lambda *_: None)
     assert [*method.teachers] == [0, 1, 2]
     assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 21, 0.5 * 12 / 21, 0.2])
 
 
-def test_a_network_learns_the_game_from_a_short_memory(tmp_path):
+def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):
     taught = replace(
         SMALL,
-        memories=(3,),
-        memory_iterations=60,
+        contexts=(600,),
+        context_iterations=(60,),
         policy_weight=1.0,
         learning_rate=3e-3,
         iterations=2,

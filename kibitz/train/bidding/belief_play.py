@@ -5,8 +5,8 @@ likely every hand is. Each decision is solved with the network's values after it
 learns the solution: the policy, and the values of all hands. So with every iteration exact values
 spread one step further back from the ends of games. Tables of several sizes train one network.
 
-Small tables are solved exactly, large ones as if seats remembered only the last bids, and the
-network learns what the solution does after the same bids. Beliefs follow the network there, not the
+Small tables are solved exactly, large ones as if seats forgot what is rarely met, and the network
+learns what the solution does after the same bids. Beliefs follow the network there, not the
 solution: those are the beliefs it will have at play.
 """
 
@@ -33,7 +33,7 @@ from ..method import Stage, Training
 from ..seeds import derived
 from ..weights import AveragingMethod, Holders
 from .rows import changed, concatenated
-from .teachers import ExactTeacher, ShortMemoryTeacher, Teacher
+from .teachers import ContextTeacher, ExactTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
@@ -65,13 +65,14 @@ class BeliefPlay(Training):
     """Other tables with at most so many bids are solved, and every round plays them."""
     exact_iterations: int = 400
     """Iterations of CFR+ that solve them."""
-    memories: tuple[int, ...] = ()
-    """How many bids seats remember in solutions of further tables: of the game itself, then of the
-    others in their order. Those with 0 and those after the last number are not solved like that."""
-    memory_knows: tuple[bool, ...] = ()
-    """At which of these tables seats know that they have forgotten something."""
-    memory_iterations: int = 200
+    contexts: tuple[int, ...] = ()
+    """How many contexts seats remember in solutions of further tables: of the game itself, then of
+    the others in their order. Those with 0 and those after the last number are not solved so."""
+    context_iterations: tuple[int, ...] = ()
     """Iterations that solve them."""
+    weak: tuple[str, ...] = ()
+    """Players whose actions seats expect at times in these solutions; what they do must depend on
+    their hand and the standing bid alone."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
     part grows with its number of bids."""
@@ -111,35 +112,32 @@ class BeliefPlay(Training):
         bids = len(hands.bids)
         return bids <= self.exact_bids and fits(bids, max(map(len, hands.odds)))
 
-    def memory(self, table: int) -> tuple[int, bool]:
-        """How many bids seats remember at a table, and whether they know what they forget."""
-        know = table < len(self.memory_knows) and self.memory_knows[table]
-        return self.memories[table] if table < len(self.memories) else 0, know
-
-    def teachers(self, all_hands: list[Hands], stage: Stage) -> dict[int, Teacher]:
+    def teachers(self, all_hands: list[Hands], seed: int, stage: Stage) -> dict[int, Teacher]:
         """The solutions of tables that the network learns from, by the number of the table."""
         found: dict[int, Teacher] = {}
+        sizes = dict(enumerate(zip(self.contexts, self.context_iterations, strict=True)))
         for table, hands in enumerate(all_hands):
-            bids, know = self.memory(table)
-            if bids:
-                found[table] = self._short_memory(hands, bids, stage, know=know)
+            contexts, iterations = sizes.get(table, (0, 0))
+            if contexts:
+                found[table] = self._with_contexts(hands, contexts, iterations, seed, stage)
                 torch.cuda.empty_cache()  # the next solver may need all of it
             elif table and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
         return found
 
-    def _short_memory(self, hands: Hands, bids: int, stage: Stage, *, know: bool) -> Teacher:
-        """A table's solution with that memory or, if a GPU has no room for it, a shorter one."""
-        iterations = self.memory_iterations
-        progress = solving(hands, f" with a memory of {bids} bids", iterations, stage)
+    def _with_contexts(
+        self, hands: Hands, contexts: int, iterations: int, seed: int, stage: Stage
+    ) -> Teacher:
+        """A table's solution with so many contexts or, if a GPU has no room for them, with half."""
+        progress = solving(hands, f" with {contexts} contexts", iterations, stage)
         try:
-            return ShortMemoryTeacher(hands, bids, iterations, progress, know=know)
+            return ContextTeacher(hands, contexts, iterations, seed, self.weak, progress)
         except torch.OutOfMemoryError:
-            if bids == 2:
+            if contexts == 1:
                 raise
         torch.cuda.empty_cache()
-        return self._short_memory(hands, bids if know else bids - 1, stage, know=False)
+        return self._with_contexts(hands, contexts // 2, iterations, seed, stage)
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
@@ -194,7 +192,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        self.teachers = self.teachers or recipe.teachers(self.all_hands, stage)
+        self.teachers = self.teachers or recipe.teachers(self.all_hands, self.seed, stage)
         self._begin(iteration)
         if self.step == 0:  # a run may have begun with the weights of a file
             self.kept.load_state_dict(self.average.state_dict())
@@ -222,21 +220,18 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         }
 
     def _figures(self, losses: Tensor, *, exploited: bool) -> dict[str, float]:
-        """Mean losses of all steps, how far policies are from their teachers', memories for which
-        there was too little room, and with `exploited` the exploitability of tables where that
-        takes a moment. They are named by their hands.
+        """Mean losses of all steps, how far policies are from their teachers', and with `exploited`
+        the exploitability of tables where that takes a moment. They are named by their hands.
 
         losses: of policy and values, and the number of steps, by table.
         """
-        recipe, (policy, value, steps) = self.recipe, losses.sum(0).tolist()
+        policy, value, steps = losses.sum(0).tolist()
         figures = {"loss_policy": policy / steps, "loss_value": value / steps}
         for table, teacher in self.teachers.items():
             hands = self.all_hands[table]
             name = "_".join(str(len(odds)) for odds in hands.odds)
             if losses[table, 2]:  # a round may draw it in no step
                 figures[f"loss_policy_{name}"] = float(losses[table, 0] / losses[table, 2])
-            if isinstance(teacher, ShortMemoryTeacher) and teacher.memory != recipe.memory(table):
-                figures[f"memory_{name}"] = teacher.bids
             if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
                 figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
         return figures

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
+from ...arena.local_response import History, policies_of
 from ...bidding.beliefs import BeliefNet
+from ...bidding.contexts import Weak, solved
 from ...bidding.every_history import ladder_numbers, policy_table
 from ...bidding.exact.ladder import BID, CALL, Ladder
 from ...bidding.hands import Hands
 from ...bidding.lookahead import Lookahead, Public
-from ...bidding.short_memory import ShortMemory, remembered
+from ...players import player
 from ...search.best_response import respond
 from ...search.regret import solve
 
@@ -69,39 +70,43 @@ class ExactTeacher(Teacher):
         return respond(form, policy_table(form, Lookahead(self.hands, net))).exploitability
 
 
-class ShortMemoryTeacher(Teacher):
-    """The solution of a large table, as if seats remembered only the last `bids` bids.
+class ContextTeacher(Teacher):
+    """The solution of a large table, as if seats remembered only so many contexts.
 
-    progress: called with the number of every iteration; know: whether they know that they have
-    forgotten something.
+    weak: players whose actions seats expect at times; what they do must depend on their hand and
+    the standing bid alone.
+    progress: called with the number of every iteration.
     """
 
     def __init__(
         self,
         hands: Hands,
-        bids: int,
+        contexts: int,
         iterations: int,
+        seed: int,
+        weak: Sequence[str] = (),
         progress: Progress = silent,
-        *,
-        know: bool = False,
     ) -> None:
-        solver = ShortMemory(hands, bids, know=know)
-        solver.solve(iterations, progress)
-        # Only the policies are kept, because the solver takes many gigabytes.
-        solver.reach, solver.worth = [], []
-        self.policies = solver.policies(torch.float16)
-        self.bids, self.know = bids, know
-        self.numbers = torch.from_numpy(solver.memories.numbers).to(hands.device)
-        self.rungs = torch.arange(len(hands.bids), device=hands.device)
-
-    @property
-    def memory(self) -> tuple[int, bool]:
-        """How many bids seats remember, and whether they know what they forget."""
-        return self.bids, self.know
+        players = [weak_player(hands, name) for name in weak]
+        self.solution = solved(hands, contexts, iterations, seed, players, progress)
 
     def weights(self, public: Public) -> Tensor:
-        made = public.bid_set[:, None] >> self.rungs & 1
-        made = functional.pad(made * (self.rungs + 1), (1, 0))
-        last = made.topk(self.bids + 1).values.flip(1)  # the standing bid last
-        at = self.numbers[remembered(last, know=self.know)].long()
-        return self.policies[public.mover][at].float()
+        rows = self.solution.rows(public.mover, public.bid_set)
+        return self.solution.tables[public.mover][rows].float()
+
+
+def weak_player(hands: Hands, name: str) -> Weak:
+    """What a player does who looks at nothing but its hand and the standing bid."""
+    climb = hands.bidding
+    ask, bids = policies_of(climb, player(name, climb.game)), len(hands.bids)
+    found = []
+    for seat, odds in enumerate(hands.odds):
+        histories: list[History] = [
+            (rung,) if seat else (0, rung) for rung in range(1 - seat, bids)
+        ]
+        table = torch.zeros(bids + 1, bids + 1, len(odds))
+        if seat == 0:
+            table[0] = next(ask([()], torch.ones(1, len(odds))))[0]
+        table[-len(histories) :] = torch.cat([*ask(histories, torch.ones(bids, len(odds)))])
+        found.append(table.to(hands.device))
+    return found[0], found[1]

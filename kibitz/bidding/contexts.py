@@ -1,0 +1,383 @@
+"""Large games of rising bids, solved as if seats forgot what is rarely met.
+
+With B bids there are 2^B histories, too many for large tables. A *context* is a history or its last
+bids, and who is to move. Seats remember the longest context that is in a set of them: where games
+often get to, that is the whole history, elsewhere a few bids. Which contexts are in the set is
+found by games: a solution with a small set plays, one seat straying, and the contexts that were met
+most often are the next, larger set.
+
+What seats believe and expect depends on the context alone. Each iteration walks the contexts twice:
+upwards with how likely the hands of both seats are, downwards with what they will get. In a context
+that stands for many histories the hands of both seats are taken for independent. So such a solution
+is no equilibrium. How far off it is, a local response tells.
+
+A context is written as a number: bit 0 says that nothing is forgotten, bit 1 + rung that a bid was
+made. To forget the oldest is to clear the lowest bit, and contexts in order are ordered by their
+standing bids.
+
+Sources: M. Lanctot, R. Gibson, N. Burch, M. Zinkevich, M. Bowling, "No-regret learning in
+extensive-form games with imperfect recall", 2012; D. Ron, Y. Singer, N. Tishby, "The power of
+amnesia: learning probabilistic automata with variable memory length", 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..search.matching import Step, step_of, variant_named
+from .hands import Hands
+
+TOGETHER = 1 << 26  # probabilities that are computed at a time
+MISTAKE = 0.02  # share of actions that are drawn uniformly: pasts that nobody plays have odds, too
+WEAKNESS = 0.005  # share of actions by each weak player: that costs little and wins more from them
+NEGLIGIBLE = 1e-20  # a weight that is not quite 0, so that nothing is divided by 0
+VARIANT = variant_named("discounted")
+
+FIRST_SETS = (32, 8)  # solutions with sets smaller by these factors find the contexts
+FIRST_ITERATIONS = 30  # at most, of each of them
+GAMES = 4  # per context of the next set
+GAMES_AT_ONCE = 1 << 20
+STRAYING = 0.3  # share of bids that are drawn uniformly by the seat that strays
+RARE = 1e-3  # where games get to with a smaller probability, nothing is looked for
+
+Progress = Callable[[int], object]
+
+
+class Contexts:
+    """A set of contexts, in order. All contexts of one or two bids are in it.
+
+    found: the others, by who is to move. [n]
+    """
+
+    def __init__(self, rungs: int, found: Sequence[Tensor] = ()) -> None:
+        self.rungs = rungs
+        device = found[0].device if found else None
+        ones = 2 << torch.arange(rungs, device=device)
+        pairs = (ones[:, None] | ones)[torch.ones(rungs, rungs, device=device).triu(1) > 0]
+        opening = torch.ones(1, dtype=torch.long, device=device)
+        short = (opening, ones, pairs, pairs + 1), (ones, ones + 1, pairs)
+        self.keys = [
+            torch.unique(torch.cat((*least, *found[mover : mover + 1])))
+            for mover, least in enumerate(short)
+        ]
+        bounds = torch.cat((0 * opening, ones, ones[-1:] << 1))
+        # By mover: where the contexts with each standing bid begin, first those without.
+        self.starts = [torch.searchsorted(keys, bounds).tolist() for keys in self.keys]
+
+    def __len__(self) -> int:
+        return sum(map(len, self.keys))
+
+    def find(self, mover: int, keys: Tensor) -> Tensor:
+        """The places of the longest contexts in the set that end these ones. [...]"""
+        known = self.keys[mover]
+        while True:
+            at = torch.searchsorted(known, keys).clamp(max=len(known) - 1)
+            unknown = known[at] != keys
+            if not unknown.any():
+                return at
+            keys = torch.where(unknown, keys & keys - 1, keys)
+
+
+class Layout:
+    """Where a table has its numbers about legal actions in contexts: a row of hands for each."""
+
+    def __init__(self, contexts: Contexts, mover: int) -> None:
+        rungs, starts = contexts.rungs, contexts.starts[mover]
+        # By standing bid, from -1 for none.
+        self.legal = [rungs] + [rungs - standing for standing in range(rungs)]
+        self.counts = [end - start for start, end in pairwise(starts)]
+        self.ends = [0]
+        for count, legal in zip(self.counts, self.legal, strict=True):
+            self.ends.append(self.ends[-1] + count * legal)
+
+    def part(self, table: Tensor, standing: int) -> Tensor:
+        """The part of a table with this standing bid. [contexts, legal actions, hands]"""
+        rows = table[self.ends[standing + 1] : self.ends[standing + 2]]
+        return rows.view(self.counts[standing + 1], self.legal[standing + 1], table.shape[1])
+
+    def offsets(self, device: str) -> Tensor:
+        """The row of an action, less its number, in each context. [contexts]"""
+        lowest = range(len(self.legal))  # legal bids, by standing bid
+        rows = [
+            torch.arange(count, device=device) * legal + end - low
+            for count, legal, end, low in zip(
+                self.counts, self.legal, self.ends, lowest, strict=False
+            )
+        ]
+        return torch.cat(rows)
+
+
+class Part(NamedTuple):
+    """Contexts with one standing bid and mover, as many as are computed at a time."""
+
+    standing: int  # the rung, -1 where there is none
+    mover: int
+    at: slice  # the places of the contexts
+    rows: slice  # the same, counted among those with this standing bid
+    following: Tensor  # the places of the contexts after each higher bid [contexts, bids]
+    mistakes: Tensor  # how often hands make these bids by mistake [bids, hands]
+
+
+class ContextPolicy:
+    """What the movers of both seats do in contexts."""
+
+    def __init__(self, contexts: Contexts, tables: list[Tensor]) -> None:
+        self.contexts, self.tables = contexts, tables
+        layouts = (Layout(contexts, mover) for mover in range(2))
+        self.offsets = [layout.offsets(str(tables[0].device)) for layout in layouts]
+        self.actions = torch.arange(contexts.rungs + 1, device=tables[0].device)
+
+    def rows(self, mover: int, bid_set: Tensor) -> Tensor:
+        """The rows of the mover's table for all actions; of an illegal one it is any. [n, actions]
+
+        bid_set: the rungs of all bids, each a bit [n].
+        """
+        at = self.contexts.find(mover, bid_set << 1 | 1)
+        rows = self.offsets[mover][at][:, None] + self.actions
+        return rows.clamp(0, len(self.tables[mover]) - 1)
+
+
+Weak = tuple[Tensor, Tensor]
+"""What a player does who looks at nothing but the standing bid, as seat 0 and as seat 1.
+[standing bids, first none; actions; hands]"""
+
+
+class ContextSolver:
+    """Solves a table, as if seats remembered only contexts.
+
+    weak: what players do whose actions seats expect at times, see `Weak`.
+    """
+
+    def __init__(self, hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> None:
+        self.hands, self.contexts, self.weak = hands, contexts, weak
+        self.gains = hands.gains, hands.gains.transpose(1, 2)  # of the bidder, by bidder
+        sizes = [len(odds) for odds in hands.odds]
+        self.layouts = [Layout(contexts, mover) for mover in range(2)]
+        # By mover: legal actions in contexts, by hand.
+        self.regrets, self.average = (
+            [self._zeros(self.layouts[mover].ends[-1], sizes[mover]) for mover in range(2)]
+            for _ in range(2)
+        )
+        # By mover, in each context: how likely its hands and the other's are, and in the same
+        # place later what they get.
+        self.own, self.other = (
+            [self._zeros(len(contexts.keys[mover]), sizes[mover ^ role]) for mover in range(2)]
+            for role in range(2)
+        )
+        self.parts = [*self._parts()]
+        self.iterations = 0
+
+    def _zeros(self, *shape: int) -> Tensor:
+        return torch.zeros(shape, device=self.hands.device)
+
+    def _parts(self) -> Iterator[Part]:
+        for standing in range(-1, self.contexts.rungs):
+            for mover in range(2):
+                start, end = self.contexts.starts[mover][standing + 1 : standing + 3]
+                legal = self.contexts.rungs - max(standing, 0)
+                mistakes = self._mistakes(standing, mover)
+                together = max(TOGETHER // (legal * self.own[mover].shape[1]), 1)
+                for first in range(start, end, together):
+                    at = slice(first, min(first + together, end))
+                    rows = slice(at.start - start, at.stop - start)
+                    following = self._following(standing, mover, at)
+                    yield Part(standing, mover, at, rows, following, mistakes)
+
+    def _following(self, standing: int, mover: int, at: slice) -> Tensor:
+        higher = torch.arange(standing + 1, self.contexts.rungs, device=self.hands.device)
+        keys = self.contexts.keys[mover][at, None] | 2 << higher
+        return self.contexts.find(1 - mover, keys)
+
+    def _mistakes(self, standing: int, mover: int) -> Tensor:
+        bids = slice(standing + 1, self.contexts.rungs)
+        legal = self.contexts.rungs - max(standing, 0)
+        mistakes = self._zeros(bids.stop - bids.start, self.own[mover].shape[1]) + MISTAKE / legal
+        for player in self.weak:
+            mistakes += WEAKNESS * player[mover][standing + 1, bids]
+        return mistakes
+
+    def solve(self, iterations: int, progress: Progress = lambda done: None) -> None:
+        """So many iterations more, in each of which both seats learn once."""
+        for done in range(1, iterations + 1):
+            self.iterations += 1
+            step = step_of(VARIANT, self.iterations)
+            for seat in range(2):
+                self._spread()
+                self._learn(seat, step)
+            progress(done)
+
+    def policy(self) -> ContextPolicy:
+        """The average, in half precision. Uses up the solver: its tables take many gigabytes."""
+        self.regrets, self.own, self.other = [], [], []
+        tables = []
+        for layout in self.layouts:
+            average = self.average.pop(0)
+            tables.append(torch.empty_like(average, dtype=torch.float16))
+            for standing in range(-1, self.contexts.rungs):
+                weights = layout.part(average, standing)
+                total = weights.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+                layout.part(tables[-1], standing).copy_(weights.div_(total))
+            del average
+        return ContextPolicy(self.contexts, tables)
+
+    def _policy(self, part: Part) -> Tensor:
+        """By regret matching. [contexts, legal actions, hands]"""
+        regrets = self.layouts[part.mover].part(self.regrets[part.mover], part.standing)
+        weights = regrets[part.rows].clamp(min=NEGLIGIBLE)
+        return weights.div_(weights.sum(1, keepdim=True))
+
+    def _spread(self) -> None:
+        """How likely the hands of both seats are in each context, if both make a few mistakes."""
+        for table in (*self.own, *self.other):
+            table.zero_()
+        self.own[0][0], self.other[0][0] = self.hands.odds  # seat 0 opens
+        share = 1 - MISTAKE - WEAKNESS * len(self.weak)
+        for part in self.parts:
+            bids = part.following.shape[1]
+            if not bids:
+                continue
+            own, other = self.own[part.mover][part.at], self.other[part.mover][part.at]
+            policy = self._policy(part)[:, :bids]
+            made = torch.add(part.mistakes, policy, alpha=share).mul_(own[:, None])
+            odds = made.sum(2) / own.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+            after, following = 1 - part.mover, part.following.flatten()
+            self.other[after].index_add_(0, following, made.flatten(0, 1))
+            torch.mul(odds[:, :, None], other[:, None], out=made.resize_(0))
+            self.own[after].index_add_(0, following, made.flatten(0, 1))
+
+    def _learn(self, seat: int, step: Step) -> None:
+        """One step of a seat, and what all hands get by the policies before it."""
+        for part in reversed(self.parts):
+            mover, bids = part.mover, part.following.shape[1]
+            policy, reach = self._policy(part), self.own[mover][part.at].clone()
+            odds = reach.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+            mine, theirs = reach / odds, self.other[mover][part.at] / odds
+            values, to_theirs = torch.empty_like(policy), torch.zeros_like(theirs)
+            if bids:
+                values[:, :bids] = self.other[1 - mover][part.following]
+                made = (policy[:, :bids] @ mine[:, :, None])[:, :, 0]
+                to_theirs = torch.nn.functional.embedding_bag(
+                    part.following, self.own[1 - mover], per_sample_weights=made, mode="sum"
+                )
+            if part.standing >= 0:
+                called = self.gains[1 - mover][part.standing]
+                values[:, -1] = -theirs @ called
+                to_theirs += (mine * policy[:, -1]) @ called.T
+            worth = (values * policy).sum(1)
+            self.own[mover][part.at], self.other[mover][part.at] = worth, to_theirs
+            if mover == seat:
+                self._improve(part, policy, values.sub_(worth[:, None]), reach, step)
+
+    def _improve(
+        self, part: Part, policy: Tensor, gains: Tensor, reach: Tensor, step: Step
+    ) -> None:
+        """Update the mover's regrets and its average policy."""
+        numbers = step[0]
+        regrets, average = (
+            self.layouts[part.mover].part(tables[part.mover], part.standing)[part.rows]
+            for tables in (self.regrets, self.average)
+        )
+        regrets += gains
+        above, below = float(numbers["above"]), float(numbers["below"])
+        regrets *= torch.where(regrets > 0, above, below)
+        average.addcmul_(policy, reach[:, None], value=float(numbers["average"]))
+
+
+# The set ------------------------------------------------------------------------------------------
+
+
+def solved(
+    hands: Hands,
+    size: int,
+    iterations: int,
+    seed: int,
+    weak: Sequence[Weak] = (),
+    progress: Progress = lambda done: None,
+) -> ContextPolicy:
+    """The solution of a table with about so many contexts, after so many iterations."""
+    random = torch.Generator(hands.device).manual_seed(seed)
+    solver = ContextSolver(hands, Contexts(len(hands.bids), [hands.rung.new_empty(0)] * 2), weak)
+    for smaller in (*FIRST_SETS, 1):
+        solver.solve(min(FIRST_ITERATIONS, iterations))
+        contexts = most_visited(hands, solver.policy(), max(size // smaller, 1), random)
+        solver = ContextSolver(hands, contexts, weak)
+    solver.solve(iterations, progress)
+    return solver.policy()
+
+
+def most_visited(
+    hands: Hands, policy: ContextPolicy, size: int, random: torch.Generator
+) -> Contexts:
+    """The contexts that games by a policy visit most often, and all short ones."""
+    found = [Visits(hands.device), Visits(hands.device)]
+    for _ in range(0, GAMES * size, GAMES_AT_ONCE):
+        for stray in range(2):
+            games = min(GAMES * size, GAMES_AT_ONCE) // 2
+            _play(hands, policy, found, games, stray, random)
+        for visits in found:
+            visits.tidy()
+    counts = torch.cat([visits.counts for visits in found])
+    least = counts.sort(descending=True).values[:size][-1:]
+    kept = [visits.keys[visits.counts >= least] for visits in found]
+    return Contexts(policy.contexts.rungs, kept)
+
+
+class Visits:
+    """How often contexts with the same mover were visited."""
+
+    def __init__(self, device: str) -> None:
+        self.keys = torch.zeros(0, dtype=torch.long, device=device)
+        self.counts = torch.zeros(0, device=device)
+        self.new: list[tuple[Tensor, Tensor]] = []
+
+    def add(self, keys: Tensor, counts: Tensor) -> None:
+        """Whole histories, and with them all contexts that they end with."""
+        while len(keys):
+            self.new.append((keys, counts))
+            keys = keys & keys - 1
+            left = keys > 0
+            keys, counts = keys[left], counts[left]
+
+    def tidy(self) -> None:
+        """Count what was added."""
+        keys, counts = (torch.cat(parts) for parts in zip(*self.new, strict=True))
+        self.keys, which = torch.unique(torch.cat((self.keys, keys)), return_inverse=True)
+        self.counts = torch.zeros(len(self.keys), device=keys.device).index_add_(
+            0, which, torch.cat((self.counts, counts))
+        )
+        self.new = []
+
+
+def _play(
+    hands: Hands,
+    policy: ContextPolicy,
+    found: list[Visits],
+    games: int,
+    stray: int,
+    random: torch.Generator,
+) -> None:
+    """Games in which nobody calls; they count by how likely the seat that does not stray bids."""
+    held = [torch.multinomial(odds, games, True, generator=random) for odds in hands.odds]
+    bid_set = torch.zeros(games, dtype=torch.long, device=hands.device)
+    counts, standing = torch.ones(games, device=hands.device), torch.full_like(bid_set, -1)
+    rungs, mover = policy.actions[:-1], 0
+    while len(bid_set):
+        found[mover].add(bid_set << 1 | 1, counts)
+        rows = policy.rows(mover, bid_set)[:, :-1]
+        legal = rungs > standing[:, None]
+        odds = policy.tables[mover][rows, held[mover][:, None]].float() * legal
+        if mover != stray:
+            counts = counts * odds.sum(1)
+        odds = (odds + RARE * legal) / (odds + RARE * legal).sum(1, keepdim=True).clamp(min=RARE)
+        if mover == stray:
+            odds = torch.lerp(odds, legal / legal.sum(1, keepdim=True).clamp(min=1), STRAYING)
+        on = (counts > RARE) & legal.any(1)
+        held, counts, bid_set = [hand[on] for hand in held], counts[on], bid_set[on]
+        if len(bid_set):
+            standing = torch.multinomial(odds[on], 1, generator=random)[:, 0]
+            bid_set, mover = bid_set | 1 << standing, 1 - mover
