@@ -36,6 +36,7 @@ from .tree import uniform
 
 LEARNER = -1  # who sits at a seat, if not a compiled player with a number
 NOBODY = -1  # who says what the learner plays there: else it is a compiled player with a number
+DRAWN, STRAYED, ADVISED = 0, 1, 2  # where an action of the learner comes from
 DECIDES, ANSWERS = 0, 1  # a table waits for the learner, or for a compiled player
 UNKNOWN = math.nan  # how a game ends that goes on after the stretch
 
@@ -75,7 +76,7 @@ class Stretch(NamedTuple):
     played: Array  # int64 [tables, ticks]
     chances: Array  # logarithms of how likely that was. float32 [tables, ticks]
     values: Array  # what the network expected for the seat. float32 [tables, ticks]
-    strayed: Array  # whether it played anything instead. int64 [tables, ticks]
+    origins: Array  # DRAWN, STRAYED or ADVISED. int64 [tables, ticks]
     ended: Array  # whether the game ended before the next decision. int64 [tables, ticks]
     scores: Array  # of a game that ended, by seat. float32 [tables, ticks, seats]
     margins: Array  # float32 [tables, ticks, seats]
@@ -139,7 +140,7 @@ def empty_stretch(device: Device, game: Game, size: int, ticks: int) -> Stretch:
         played=device.empty(shape, np.int64),
         chances=device.empty(shape, np.float32),
         values=device.empty(shape, np.float32),
-        strayed=device.empty(shape, np.int64),
+        origins=device.empty(shape, np.int64),
         ended=device.empty(shape, np.int64),
         scores=device.empty(by_seat, np.float32),
         margins=device.empty(by_seat, np.float32),
@@ -320,20 +321,20 @@ def decide_all(first, end, step, tables, stretch, tick, seating, guides, logits,
         seat = turn(s)
         legal = room_for_actions(s)
         count = candidates(s, legal)
-        chosen = drawn(logits[i], legal, count, rng)
-        strays = seating.stray_share > 0.0 and uniform(rng) < seating.stray_share
-        if strays:
-            chosen = below(rng, count)
+        chosen, origin = drawn(logits[i], legal, count, rng), DRAWN
+        if seating.stray_share > 0.0 and uniform(rng) < seating.stray_share:
+            chosen, origin = below(rng, count), STRAYED
         elif tables.guides[i, seat] != NOBODY:
             advice = place_of(chosen_by(guides[tables.guides[i, seat]], tables, i), legal, count)
-            chosen = advice if advice >= 0 else chosen
+            if advice >= 0:
+                chosen, origin = advice, ADVISED
         for word in range(tables.words.shape[1]):
             stretch.words[i, tick, word] = tables.words[i, word]
         action = np.int64(legal[chosen])
         stretch.seats[i, tick], stretch.played[i, tick] = seat, action
         stretch.chances[i, tick] = chance_of(logits[i], legal, count, chosen)
         stretch.values[i, tick] = values[i, 0]
-        stretch.strayed[i, tick] = 1 if strays else 0
+        stretch.origins[i, tick] = origin
         stretch.ended[i, tick] = 0
         play(s, action)
         tables.status[i] = play_on(tables, stretch, i, tick, seating)
@@ -387,7 +388,8 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
     """How much better every decision went than expected, by what the same seat expected later.
 
     trace: how much of a later surprise belongs to an earlier decision, per decision between them.
-    What comes of straying is not learnt from, and says nothing about earlier decisions.
+    What comes of straying is not learnt from, and says nothing about earlier decisions. Advice is
+    learnt where it was good: a policy that finds it impossible could be torn apart by bad advice.
     """
     ticks, seats = stretch.seats.shape[1], later.known.shape[1]
     for i in range(first, end, step):
@@ -405,13 +407,15 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
             seat, value, gain = stretch.seats[i, tick], stretch.values[i, tick], 0.0
             if later.known[i, seat]:
                 gain = later.values[i, seat] - value + trace * later.gains[i, seat]
-            if stretch.strayed[i, tick]:
+            origin = stretch.origins[i, tick]
+            if origin == STRAYED:
                 gain = 0.0
                 later.known[i, seat] = 0
                 for k in range(seats):
                     later.scores[i, k], later.margins[i, k] = UNKNOWN, UNKNOWN
             lessons.gains[i, tick] = gain
-            lessons.weights[i, tick] = later.known[i, seat]
+            learns = later.known[i, seat] and (origin != ADVISED or gain > 0.0)
+            lessons.weights[i, tick] = 1.0 if learns else 0.0
             for k in range(1, seats):
                 lessons.values[i, tick, k] = later.scores[i, (seat + k) % seats]
             lessons.values[i, tick, 0] = value + gain if later.known[i, seat] else UNKNOWN

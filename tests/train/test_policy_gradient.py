@@ -19,8 +19,10 @@ from kibitz.games import load
 from kibitz.nets import load_net
 from kibitz.recipes import any_policy, recipe
 from kibitz.search.stretch import (
+    ADVISED,
     LEARNER,
     NOBODY,
+    STRAYED,
     Stretch,
     Worth,
     empty_later,
@@ -116,7 +118,7 @@ def test_whoever_strays_plays_anything(game, net):
     with torch.no_grad():
         net.policy.bias.copy_(torch.tensor([9.0, -9.0]))
     stretch = played(game, net, stretches=20, stray_share=0.5).stretch
-    strayed, other = stretch.strayed.astype(bool), stretch.played == 1
+    strayed, other = stretch.origins == STRAYED, stretch.played == 1
     assert 0.35 < strayed.mean() < 0.65
     assert not other[~strayed].any()
     assert 0.3 < other[strayed].mean() < 0.7
@@ -126,7 +128,7 @@ def test_straying_is_not_learnt_from_and_says_nothing_about_earlier_decisions(ga
     tables = played(game, net, stretches=2, stray_share=0.3)
     learner = PolicyLearner(game, net, PolicyLearning(batch=TABLES, trace=1.0), "cpu", 0)
     stretch, lessons = tables.stretch, learner.judged(tables.stretch)
-    strayed = stretch.strayed.astype(bool)
+    strayed = stretch.origins == STRAYED
     assert (lessons.weights[strayed] == 0).all()
     assert np.isnan(lessons.values[strayed]).all()
     followed = 0
@@ -161,6 +163,10 @@ def test_a_guided_seat_plays_what_its_guide_says():
     examples = learner.examples_of(stretch, learner.judged(stretch), which)
     losses = learner.losses(examples, *own.heads(examples.views)[:2], None)
     assert losses["moved"].abs() < 1e-5  # as likely as noted
+    lessons, advised = learner.judged(stretch), stretch.origins == ADVISED
+    assert (advised[guided]).all()
+    assert (lessons.weights[advised & (lessons.gains <= 0)] == 0).all()
+    assert lessons.weights[advised & (lessons.gains > 0)].all()
 
 
 def test_guides_are_players_of_one_kind(game, net):
