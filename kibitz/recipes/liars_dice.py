@@ -61,7 +61,7 @@ REFINE = replace(
     LARGE,
     others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
     contexts=(2_000_000, 2_000_000, 2_000_000),  # five, four and three dice each
-    context_iterations=(150, 200, 200),
+    context_iterations=(160, 250, 400),
     weak=("honest",),
     exact_bids=24,
     exact_iterations=200,

@@ -71,8 +71,8 @@ class BeliefPlay(Training):
     context_iterations: tuple[int, ...] = ()
     """Iterations that solve them."""
     weak: tuple[str, ...] = ()
-    """Players whose actions seats expect at times in these solutions; what they do must depend on
-    their hand and the standing bid alone."""
+    """Players whose actions seats expect at times in the solution of the game itself; what they do
+    must depend on their hand and the standing bid alone."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
     part grows with its number of bids."""
@@ -119,7 +119,8 @@ class BeliefPlay(Training):
         for table, hands in enumerate(all_hands):
             contexts, iterations = sizes.get(table, (0, 0))
             if contexts:
-                found[table] = self._with_contexts(hands, contexts, iterations, seed, stage)
+                weak = () if table else self.weak
+                found[table] = self._with_contexts(hands, contexts, iterations, seed, weak, stage)
                 torch.cuda.empty_cache()  # the next solver may need all of it
             elif table and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
@@ -127,17 +128,23 @@ class BeliefPlay(Training):
         return found
 
     def _with_contexts(
-        self, hands: Hands, contexts: int, iterations: int, seed: int, stage: Stage
+        self,
+        hands: Hands,
+        contexts: int,
+        iterations: int,
+        seed: int,
+        weak: tuple[str, ...],
+        stage: Stage,
     ) -> Teacher:
         """A table's solution with so many contexts or, if a GPU has no room for them, with half."""
         progress = solving(hands, f" with {contexts} contexts", iterations, stage)
         try:
-            return ContextTeacher(hands, contexts, iterations, seed, self.weak, progress)
+            return ContextTeacher(hands, contexts, iterations, seed, weak, progress)
         except torch.OutOfMemoryError:
             if contexts == 1:
                 raise
         torch.cuda.empty_cache()
-        return self._with_contexts(hands, contexts // 2, iterations, seed, stage)
+        return self._with_contexts(hands, contexts // 2, iterations, seed, weak, stage)
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
