@@ -313,6 +313,24 @@ def test_a_step_makes_good_decisions_likelier_and_no_further_than_allowed(game, 
     assert after > -learning.clip
 
 
+def test_good_advice_may_become_as_likely_as_it_likes(game, net):
+    """Somebody always passes, and half of that was good: soon nothing else is done."""
+    learning = PolicyLearning(batch=TABLES * TICKS, learning_rate=1e-2, warm_up=0, entropy=0.0)
+    tables, which = played(game, net), torch.arange(TABLES * TICKS)
+    learner = PolicyLearner(game, net, learning, "cpu", 0)
+    examples = learner.examples_of(tables.stretch, learner.judged(tables.stretch), which)
+    passes = (examples.places == 0).float()
+    examples = examples._replace(weights=passes, gains=(which % 2).float())
+    found = {}
+    for advised in (False, True):
+        given = examples._replace(advised=torch.full_like(which, advised, dtype=torch.bool))
+        for _ in range(40):
+            found[advised] = learner.learn(given)
+    assert found[False]["policy"] > -learning.clip
+    assert found[True]["policy"] < -learning.clip
+    assert found[True]["moved"] == 0  # that is about moves of one's own
+
+
 def test_the_reward_for_entropy_falls_with_the_learning_rate(game, net):
     learner = PolicyLearner(game, net, PolicyLearning(warm_up=5, steps=50, batch=32), "cpu", 0)
     stretch, which = played(game, net).stretch, torch.arange(32)

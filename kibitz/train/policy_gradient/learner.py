@@ -13,6 +13,7 @@ from ...devices import Array, device_named
 from ...game import Game
 from ...nets.net import MarginNet
 from ...search.stretch import (
+    ADVISED,
     Lessons,
     Stretch,
     Worth,
@@ -72,6 +73,7 @@ class Examples(NamedTuple):
     actions: Tensor  # to choose from, padded with -1. [batch, max_legal]
     places: Tensor  # of what was played, among these. [batch]
     chances: Tensor  # logarithms of how likely that was. [batch]
+    advised: Tensor  # whether a guide said it. [batch]
     gains: Tensor  # how much better it went than expected. [batch]
     weights: Tensor  # 0 where that is not known. [batch]
     values: Tensor  # by seat, the one that looks first; NaN if unknown. [batch, seats]
@@ -118,6 +120,7 @@ class PolicyLearner(Stepper[Any, Any]):
             actions=self.tensor(self.rows.actions),
             places=self.tensor(self.rows.places),
             chances=self.tensor(stretch.chances).flatten()[which],
+            advised=self.tensor(stretch.origins).flatten()[which] == ADVISED,
             gains=self.tensor(lessons.gains).flatten()[which],
             weights=self.tensor(lessons.weights).flatten()[which],
             values=self.tensor(lessons.values).flatten(0, 1)[which],
@@ -156,11 +159,14 @@ class PolicyLearner(Stepper[Any, Any]):
         moved = policy.gather(1, examples.places[:, None])[:, 0] - examples.chances
         ratio, gains = moved.exp(), usual(examples.gains, examples.weights)
         better = torch.minimum(ratio * gains, ratio.clamp(1 - clip, 1 + clip) * gains)
+        # Good advice may become as likely as it likes: by small steps from nearly 0 it never would.
+        better = torch.where(examples.advised, moved * gains.clamp(min=0), better)
+        own = examples.weights * ~examples.advised
         losses = {
             "policy": -mean(better, examples.weights),
             "value": known_error(values, examples.values),
             "entropy": -mean((policy.exp() * policy * legal).sum(1), examples.weights),
-            "moved": mean(ratio - 1 - moved, examples.weights),
+            "moved": mean(ratio - 1 - moved, own),
         }
         if margins is not None:
             losses["margin"] = known_error(margins.float().reshape(-1), examples.margins)
