@@ -10,6 +10,9 @@ _LAST_POINTS = (["Duchy", "P<=4"], ["Estate", "P<=2"])
 _BIG_MONEY = (*_LAST_POINTS, ["Gold"], ["Duchy", "P<=6"])
 
 STRATEGIES = {
+    # The best theme that the kingdom has all cards for. In 20,000 games on random kingdoms it won
+    # 60.3 % against bme and 83.8 % against bmu.
+    "themes": THEMES,
     # Evolved from bmx: 4,532 mutations were tried, and kept if they won against their parent over
     # random kingdoms. In 40,000 other games it won 82.5 % against bmu and 56.3 % against bmx.
     "bme": strategy(
@@ -202,8 +205,6 @@ STRATEGIES = {
             "play": ["Workshop"],
         }
     ),
-    # The best theme that the kingdom has all cards for.
-    "themes": THEMES,
     "bmu": strategy({"buy": [_PROVINCE, *_BIG_MONEY, ["Silver"]], "play": []}),
     "bm0": strategy({"buy": [["Province"], ["Gold"], ["Silver"]], "play": []}),
     "greedy": strategy({"buy": [["Province"], ["Duchy"], ["Estate"]], "play": []}),
