@@ -20,10 +20,10 @@ from .game import (
     GameError,
     State,
     actions,
+    are_tokens,
     choose,
     flaw,
     is_random,
-    is_token,
     known,
     margin,
     observe,
@@ -462,8 +462,8 @@ class Batch:
             raise illegal_choice(self.game, s, name, int(chosen[i]))
 
     def _token(self, player: str | Array) -> Array:
-        known = isinstance(player, np.ndarray) and is_token(player.dtype)
-        return self.device.put(player if known else compiled_player(self.game, player))
+        tokens = player if are_tokens(self.game, player) else compiled_player(self.game, player)
+        return self.device.put(tokens)
 
     def wander(self, plies: int) -> None:
         """Random play: `plies` decisions a game, chance and new games in between."""

@@ -117,9 +117,12 @@ def token(game: Game, player: str) -> State:
     return tokens[0]
 
 
-def is_token(kind: DTypeLike) -> bool:
-    """Whether records of this type stand for compiled players."""
-    return kind in _PLAYERS
+def are_tokens(game: Game, given: object) -> bool:
+    """Whether these are tokens of compiled players of a game, at least one."""
+    if not isinstance(given, np.ndarray) or given.ndim != 1 or not given.size:
+        return False
+    kind = given.dtype
+    return kind in _PLAYERS and kind.names[0].endswith(f"_of_{tag_of(game.state)}")
 
 
 def overloaded(stub: Function) -> Function:

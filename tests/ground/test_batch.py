@@ -397,8 +397,14 @@ def test_several_players_of_a_kind_take_the_games_of_a_contest_in_turn():
     together = played(np.concatenate([compiled_player(game, name) for name in names]))
     for k, name in enumerate(names):
         assert together[k::3].tobytes() == played(name)[k::3].tobytes()
-    with pytest.raises(GameError, match="no compiled player"):
-        played(np.zeros(3))
+    strange = games.load("beasty_bar")
+    for wrong in (
+        np.zeros(3),
+        compiled_player(game, "bmu")[:0],
+        compiled_player(strange, "greedy"),
+    ):
+        with pytest.raises(GameError, match="no compiled player"):
+            played(wrong)
 
 
 def test_a_contest_needs_to_know_who_sits_where():

@@ -83,7 +83,7 @@ def test_the_player_is_named_in_the_text_and_makes_another_player(dominion):
     assert [player.name for player in seated] == list(texts)
     assert len({player.identity for player in seated}) == 3
     assert "prior_share" not in seated[0].identity, "what was rated before keeps its name"
-    with pytest.raises(PlayerError, match=r"rollout=bmw: dominion has random, bme, bmx, smithy1"):
+    with pytest.raises(PlayerError, match=r"rollout=bmw: dominion has random, themes, bme, bmx"):
         players.player("mcts:rollout=bmw", dominion)
     with pytest.raises(PlayerError, match="no rollouts for bmu to play"):
         players.player("mcts:evaluator=uniform,rollout=bmu", dominion)
