@@ -157,11 +157,11 @@ class PolicyLearner(Stepper[Any, Any]):
         logits = logits.gather(1, examples.actions.clamp(min=0)).masked_fill(~legal, -1e9)
         policy = functional.log_softmax(logits, 1)
         moved = policy.gather(1, examples.places[:, None])[:, 0] - examples.chances
-        ratio, gains = moved.exp(), usual(examples.gains, examples.weights)
+        own = examples.weights * ~examples.advised  # only good advice is left: its mean is above 0
+        ratio, gains = moved.exp(), usual(examples.gains, own)
         better = torch.minimum(ratio * gains, ratio.clamp(1 - clip, 1 + clip) * gains)
         # Good advice may become as likely as it likes: by small steps from nearly 0 it never would.
         better = torch.where(examples.advised, moved * gains.clamp(min=0), better)
-        own = examples.weights * ~examples.advised
         losses = {
             "policy": -mean(better, examples.weights),
             "value": known_error(values, examples.values),
