@@ -4,8 +4,8 @@ Whoever has learnt nothing plays hundreds of turns and hardly ever ends a game, 
 with games between the strategies of the game, and stop long games early.
 
 `default` is for twenty minutes of a GPU, the first of them for the strategies. `policy` goes on
-from its weights (`--from FILE`) without a search, against the strategies and itself; `guided` does
-so with themes to show it decks that it would not find. `withheld` is
+from its weights (`--from FILE`) without a search, against the strategies and itself. `themed` has
+bred strategies as its teachers. `withheld` is
 `default` without five of the cards, `design_v2` has the network of the design document instead, to
 be compared with it. `response` learns to beat a given network: `--against FILE`, best with `--from
 FILE`, too. `design` has the numbers of the design document, for somebody with days. `small` learns
@@ -79,12 +79,10 @@ POLICY = PolicyTraining(
     baselines=("bmu", "bmx", "bme"),
 )
 
-# The best themes that fit a kingdom, and a few others: who knows what they are worth to a network.
-GUIDED = replace(
-    POLICY,
-    guides=tuple(f"themes:rank={rank}" for rank in (0, 0, 0, 1, 1, 2, 3)),
-    guided_share=0.3,
-    stray_share=0.02,
+# Whoever has learnt from the older strategies has never met a thin deck.
+THEMED = replace(
+    DEFAULT,
+    scripted=ScriptedGames(iterations=10, players=(*(8 * ["themes"]), *(3 * ["bme"]), "bmx")),
 )
 
 # One card of each kind: it draws, attacks, reacts, trashes, or is worth points. Others that are
@@ -160,7 +158,7 @@ SMALL = replace(
 RECIPES = {
     "default": DEFAULT,
     "policy": POLICY,
-    "guided": GUIDED,
+    "themed": THEMED,
     "withheld": WITHOUT,
     "design_v2": DESIGN_V2,
     "response": RESPONSE,
