@@ -146,11 +146,9 @@ def condition(card, needs, rng):
 
 def changed(lists, needs, rng):
     """The lists with one to three small changes."""
-    lists = copied(lists)
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        rng.choices([added, removed, moved, renumbered, restricted, reordered], [5, 3, 4, 4, 2, 2])[
-            0
-        ](lists, needs, rng)
+    lists, ways = copied(lists), (added, removed, moved, renumbered, restricted, reordered)
+    for change in rng.choices(ways, (5, 3, 4, 4, 2, 2), k=rng.choice([1, 1, 1, 2, 3])):
+        change(lists, needs, rng)
     return lists
 
 
