@@ -35,8 +35,6 @@ from ..game import (
 from .tree import uniform
 
 LEARNER = -1  # who sits at a seat, if not a compiled player with a number
-NOBODY = -1  # who says what the learner plays there: else it is a compiled player with a number
-DRAWN, STRAYED, ADVISED = 0, 1, 2  # where an action of the learner comes from
 DECIDES, ANSWERS = 0, 1  # a table waits for the learner, or for a compiled player
 UNKNOWN = math.nan  # how a game ends that goes on after the stretch
 
@@ -50,8 +48,6 @@ class Tables(NamedTuple):
     players: Array  # the chance of their players [tables]
     seated: Array  # LEARNER or the number of a compiled player. int64 [tables, seats]
     scripted: Array  # whether compiled players sit down for every game. int64 [tables]
-    advised: Array  # whether one seat of the learner has a guide. int64 [tables]
-    guides: Array  # the number of a seat's guide, or NOBODY. int64 [tables, seats]
     status: Array  # int64 [tables]
     copies: Array  # states, re-dealt: compiled players never see the truth [tables]
     copied: Array  # the same memory as 64-bit words [tables, words]
@@ -62,7 +58,6 @@ class Seating(NamedTuple):
     """Who sits at the tables when a game begins."""
 
     players: int  # how many compiled players there are to draw from
-    guides: int  # likewise, as guides
     teams: Array  # by seat. int64 [seats]
     options: Array  # of the game [1]
     stray_share: float  # of the learner's decisions, at which it plays anything
@@ -76,7 +71,7 @@ class Stretch(NamedTuple):
     played: Array  # int64 [tables, ticks]
     chances: Array  # logarithms of how likely that was. float32 [tables, ticks]
     values: Array  # what the network expected for the seat. float32 [tables, ticks]
-    origins: Array  # DRAWN, STRAYED or ADVISED. int64 [tables, ticks]
+    strayed: Array  # whether any action was played instead of a drawn one. int64 [tables, ticks]
     ended: Array  # whether the game ended before the next decision. int64 [tables, ticks]
     scores: Array  # of a game that ended, by seat. float32 [tables, ticks, seats]
     margins: Array  # float32 [tables, ticks, seats]
@@ -123,8 +118,6 @@ def empty_tables(device: Device, game: Game, size: int) -> Tables:
         players=players,
         seated=device.put(np.full((size, game.seats), LEARNER, np.int64)),
         scripted=device.empty(size, np.int64),
-        advised=device.empty(size, np.int64),
-        guides=device.put(np.full((size, game.seats), NOBODY, np.int64)),
         status=device.empty(size, np.int64),
         copies=copies,
         copied=as_words(copies),
@@ -140,7 +133,7 @@ def empty_stretch(device: Device, game: Game, size: int, ticks: int) -> Stretch:
         played=device.empty(shape, np.int64),
         chances=device.empty(shape, np.float32),
         values=device.empty(shape, np.float32),
-        origins=device.empty(shape, np.int64),
+        strayed=device.empty(shape, np.int64),
         ended=device.empty(shape, np.int64),
         scores=device.empty(by_seat, np.float32),
         margins=device.empty(by_seat, np.float32),
@@ -178,9 +171,7 @@ def empty_examples(device: Device, game: Game, rows: int, views: Array) -> Examp
 
 @rule
 def begin(tables, i, seating):
-    """A new game; at a scripted table one compiled player gets all seats but those of a team, and
-    at an advised one a seat gets a guide.
-    """
+    """A new game; at a scripted table one compiled player gets all seats but those of a team."""
     s, rng = tables.states[i], tables.players[i]
     for word in range(tables.words.shape[1]):
         tables.words[i, word] = np.uint64(0)
@@ -191,11 +182,6 @@ def begin(tables, i, seating):
         player = below(rng, seating.players)
         for seat in range(seats):
             tables.seated[i, seat] = LEARNER if seating.teams[seat] == team else player
-    if tables.advised[i]:
-        guided = below(rng, tables.guides.shape[1])
-        guide = below(rng, seating.guides)
-        for seat in range(tables.guides.shape[1]):
-            tables.guides[i, seat] = guide if seat == guided else NOBODY
 
 
 @rule
@@ -236,19 +222,14 @@ def play_on(tables, stretch, i, tick, seating):
 
 
 @rule
-def chosen_by(player, tables, i):
-    """What a compiled player chooses on a re-dealt copy of the table."""
-    seat, rng = turn(tables.states[i]), tables.players[i]
+def answer(tables, i, player):
+    """Play what a compiled player chooses on a re-dealt copy of the table."""
+    s, rng = tables.states[i], tables.players[i]
+    seat = turn(s)
     for word in range(tables.words.shape[1]):
         tables.copied[i, word] = tables.words[i, word]
     redeal(tables.copies[i], seat, rng)
-    return np.int64(choose(player, tables.copies[i], seat, rng))
-
-
-@rule
-def answer(tables, i, player):
-    """Play what a compiled player chooses."""
-    s, action = tables.states[i], chosen_by(player, tables, i)
+    action = np.int64(choose(player, tables.copies[i], seat, rng))
     legal = room_for_actions(s)
     if listed(action, legal, actions(s, legal)):
         play(s, action)
@@ -301,40 +282,24 @@ def chance_of(logits, legal, count, chosen):
     return logits[legal[chosen]] - highest - math.log(total)
 
 
-@rule
-def place_of(action, legal, count):
-    """The place of an action in a list, or -1."""
-    for j in range(count):
-        if legal[j] == action:
-            return j
-    return -1
-
-
 @kernel
-def decide_all(first, end, step, tables, stretch, tick, seating, guides, logits, values):
-    """Draw an action at every table from the network's policy, note it, and play on.
-
-    guides: tokens of one kind. A guide's choice is noted as if it had been drawn.
-    """
+def decide_all(first, end, step, tables, stretch, tick, seating, logits, values):
+    """Draw an action at every table from the network's policy, note it, and play on."""
     for i in range(first, end, step):
         s, rng = tables.states[i], tables.players[i]
-        seat = turn(s)
         legal = room_for_actions(s)
         count = candidates(s, legal)
-        chosen, origin = drawn(logits[i], legal, count, rng), DRAWN
-        if seating.stray_share > 0.0 and uniform(rng) < seating.stray_share:
-            chosen, origin = below(rng, count), STRAYED
-        elif tables.guides[i, seat] != NOBODY:
-            advice = place_of(chosen_by(guides[tables.guides[i, seat]], tables, i), legal, count)
-            if advice >= 0:
-                chosen, origin = advice, ADVISED
+        chosen = drawn(logits[i], legal, count, rng)
+        strays = seating.stray_share > 0.0 and uniform(rng) < seating.stray_share
+        if strays:
+            chosen = below(rng, count)
         for word in range(tables.words.shape[1]):
             stretch.words[i, tick, word] = tables.words[i, word]
         action = np.int64(legal[chosen])
-        stretch.seats[i, tick], stretch.played[i, tick] = seat, action
+        stretch.seats[i, tick], stretch.played[i, tick] = turn(s), action
         stretch.chances[i, tick] = chance_of(logits[i], legal, count, chosen)
         stretch.values[i, tick] = values[i, 0]
-        stretch.origins[i, tick] = origin
+        stretch.strayed[i, tick] = 1 if strays else 0
         stretch.ended[i, tick] = 0
         play(s, action)
         tables.status[i] = play_on(tables, stretch, i, tick, seating)
@@ -388,8 +353,7 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
     """How much better every decision went than expected, by what the same seat expected later.
 
     trace: how much of a later surprise belongs to an earlier decision, per decision between them.
-    What comes of straying is not learnt from, and says nothing about earlier decisions. Advice is
-    learnt where it was good: a policy that finds it impossible could be torn apart by bad advice.
+    What comes of straying is not learnt from, and says nothing about earlier decisions.
     """
     ticks, seats = stretch.seats.shape[1], later.known.shape[1]
     for i in range(first, end, step):
@@ -407,15 +371,13 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
             seat, value, gain = stretch.seats[i, tick], stretch.values[i, tick], 0.0
             if later.known[i, seat]:
                 gain = later.values[i, seat] - value + trace * later.gains[i, seat]
-            origin = stretch.origins[i, tick]
-            if origin == STRAYED:
+            if stretch.strayed[i, tick]:
                 gain = 0.0
                 later.known[i, seat] = 0
                 for k in range(seats):
                     later.scores[i, k], later.margins[i, k] = UNKNOWN, UNKNOWN
             lessons.gains[i, tick] = gain
-            learns = later.known[i, seat] and (origin != ADVISED or gain > 0.0)
-            lessons.weights[i, tick] = 1.0 if learns else 0.0
+            lessons.weights[i, tick] = later.known[i, seat]
             for k in range(1, seats):
                 lessons.values[i, tick, k] = later.scores[i, (seat + k) % seats]
             lessons.values[i, tick, 0] = value + gain if later.known[i, seat] else UNKNOWN

@@ -13,7 +13,6 @@ from ...devices import Array, device_named
 from ...game import Game
 from ...nets.net import MarginNet
 from ...search.stretch import (
-    ADVISED,
     Lessons,
     Stretch,
     Worth,
@@ -73,7 +72,6 @@ class Examples(NamedTuple):
     actions: Tensor  # to choose from, padded with -1. [batch, max_legal]
     places: Tensor  # of what was played, among these. [batch]
     chances: Tensor  # logarithms of how likely that was. [batch]
-    advised: Tensor  # whether a guide said it. [batch]
     gains: Tensor  # how much better it went than expected. [batch]
     weights: Tensor  # 0 where that is not known. [batch]
     values: Tensor  # by seat, the one that looks first; NaN if unknown. [batch, seats]
@@ -120,7 +118,6 @@ class PolicyLearner(Stepper[Any, Any]):
             actions=self.tensor(self.rows.actions),
             places=self.tensor(self.rows.places),
             chances=self.tensor(stretch.chances).flatten()[which],
-            advised=self.tensor(stretch.origins).flatten()[which] == ADVISED,
             gains=self.tensor(lessons.gains).flatten()[which],
             weights=self.tensor(lessons.weights).flatten()[which],
             values=self.tensor(lessons.values).flatten(0, 1)[which],
@@ -157,16 +154,13 @@ class PolicyLearner(Stepper[Any, Any]):
         logits = logits.gather(1, examples.actions.clamp(min=0)).masked_fill(~legal, -1e9)
         policy = functional.log_softmax(logits, 1)
         moved = policy.gather(1, examples.places[:, None])[:, 0] - examples.chances
-        own = examples.weights * ~examples.advised  # only good advice is left: its mean is above 0
-        ratio, gains = moved.exp(), usual(examples.gains, own)
+        ratio, gains = moved.exp(), usual(examples.gains, examples.weights)
         better = torch.minimum(ratio * gains, ratio.clamp(1 - clip, 1 + clip) * gains)
-        # Good advice may become as likely as it likes: by small steps from nearly 0 it never would.
-        better = torch.where(examples.advised, moved * gains.clamp(min=0), better)
         losses = {
             "policy": -mean(better, examples.weights),
             "value": known_error(values, examples.values),
             "entropy": -mean((policy.exp() * policy * legal).sum(1), examples.weights),
-            "moved": mean(ratio - 1 - moved, own),
+            "moved": mean(ratio - 1 - moved, examples.weights),
         }
         if margins is not None:
             losses["margin"] = known_error(margins.float().reshape(-1), examples.margins)

@@ -38,11 +38,6 @@ class PolicyTraining(Training):
     `expectimax:depth=2`. Those that the game has only with other options stay away."""
     opponent_share: float = 0.0
     """Share of these tables."""
-    guides: tuple[str, ...] = ()
-    """Compiled players of one kind. At some of the tables one seat plays what one of them says, and
-    what went better than expected is learnt as if the network had chosen it."""
-    guided_share: float = 0.0
-    """Share of these tables."""
     stray_share: float = 0.0
     """Share of decisions at which anything is played. So values are learnt of positions that the
     policy avoids, which a search asks about."""
@@ -52,17 +47,14 @@ class PolicyTraining(Training):
     def __post_init__(self) -> None:
         if self.games * self.ticks < self.learning.batch:
             raise GameError("an iteration has fewer decisions than a step of learning needs")
-        if self.opponent_share + self.guided_share > 1:
-            raise GameError("nobody guides where the learner meets compiled players")
 
     def described(self) -> dict[str, Any]:
         """Without what is newer than runs that may be resumed, where it has its default."""
         described = super().described()
         if not self.growth.option:
             del described["growth"]
-        for name in ("guides", "guided_share", "stray_share"):
-            if not described[name]:
-                del described[name]
+        if not self.stray_share:
+            del described["stray_share"]
         if self.learning.entropy_kept == PolicyLearning.entropy_kept:
             del described["learning"]["entropy_kept"]
         return described
@@ -87,14 +79,7 @@ class PolicyMethod(WithoutReplay):
         scripted = round(recipe.games * recipe.opponent_share)
         known = "random", *game.players
         here = [who for who in recipe.opponents if who.partition(":")[0] in known]
-        self.tables.begin(
-            seed,
-            here,
-            scripted,
-            guides=recipe.guides,
-            guided=round(recipe.games * recipe.guided_share),
-            stray_share=recipe.stray_share,
-        )
+        self.tables.begin(seed, here, scripted, stray_share=recipe.stray_share)
         batches = recipe.games * recipe.ticks // recipe.learning.batch
         self.steps = recipe.learning.passes * batches
 

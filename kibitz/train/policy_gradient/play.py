@@ -12,14 +12,13 @@ from torch import nn
 from ...batch import NO_ACTION, Batch, check_positions, compiled_player, illegal_choice
 from ...chance import STREAM, streams
 from ...devices import Array, Gpu, as_words, device_named
-from ...game import Game, GameError
+from ...game import Game
 from ...nets.evaluate import NetEvaluator
 from ...nets.net import MarginNet
 from ...options import Options
 from ...search.stretch import (
     ANSWERS,
     LEARNER,
-    NOBODY,
     Seating,
     Stretch,
     Tables,
@@ -56,41 +55,24 @@ class StretchPlay:
         self._rooms = [self.evaluator.room(n, game.view_size) for n in sizes]
 
     def begin(
-        self,
-        seed: int,
-        players: Sequence[str],
-        scripted: int,
-        *,
-        guides: Sequence[str] = (),
-        guided: int = 0,
-        stray_share: float = 0.0,
+        self, seed: int, players: Sequence[str], scripted: int, *, stray_share: float = 0.0
     ) -> None:
-        """Begin a game at every table.
-
-        At the first `scripted` ones the learner meets one of the players; at the last `guided` ones
-        one of its seats plays what one of the guides says, who are compiled players of one kind.
-        """
+        """Begin a game at every table; at the first `scripted` ones against one of the players."""
         put, game = self.device.put, self.game
         self.players = by_kind(game, players)
-        self.tokens = [put(tokens_of(game, names)) for names in self.players]
-        if len(by_kind(game, guides)) > 1:
-            raise GameError(f"{', '.join(guides)}: guides are players of one kind")
-        self.guides = put(tokens_of(game, guides or ("random",)))
+        self.tokens = [
+            put(np.concatenate([compiled_player(game, name) for name in names]))
+            for names in self.players
+        ]
         self.seating = Seating(
             players=len(players),
-            guides=len(guides),
             teams=put(np.array(game.teams, np.int64)),
             options=put(np.array([game.options.numbers()])),
             stray_share=float(stray_share),
         )
         rngs, own = (put(streams(seed, purpose, self.size)) for purpose in ("table", "player"))
-        numbers = np.arange(self.size)
-        self.tables = self.tables._replace(
-            rngs=rngs,
-            players=own,
-            scripted=put((numbers < (scripted if players else 0)).astype(np.int64)),
-            advised=put((numbers >= self.size - (guided if guides else 0)).astype(np.int64)),
-        )
+        wanted = (np.arange(self.size) < (scripted if players else 0)).astype(np.int64)
+        self.tables = self.tables._replace(rngs=rngs, players=own, scripted=put(wanted))
         self.device.run(begin_games_all, self.size, self.tables, self.stretch, self.seating)
         self.device.synchronize()
         for lane in self._lanes():
@@ -140,8 +122,7 @@ class StretchPlay:
 
     def arrays(self) -> Arrays:
         """Everything that a resumed run needs, by name."""
-        names = (*SAVED, "guides") if self.seating.guides else SAVED
-        saved = {name: self.device.get(getattr(self.tables, name)) for name in names}
+        saved = {name: self.device.get(getattr(self.tables, name)) for name in SAVED}
         return {**saved, **{name: as_words(saved[name]) for name in RECORDS}}
 
     def restore(self, arrays: Arrays) -> None:
@@ -161,20 +142,12 @@ class StretchPlay:
         states, seated = given["states"], given["seated"]
         if (seated < LEARNER).any() or (seated >= max(self.seating.players, 1)).any():
             raise ValueError("somebody sits at a table who does not play here")
-        guides = given.get("guides", np.array(NOBODY))
-        if (guides < NOBODY).any() or (guides >= max(self.seating.guides, 1)).any():
-            raise ValueError("somebody guides who is not there")
         if self.game.flaw is not None:
             check_positions(self.game, states, "the games under way")
         batch = Batch.of(self.game, states, given["rngs"])
         _, counts = batch.actions()
         if (counts < 2).any() or (seated[np.arange(self.size), batch.turns()] != LEARNER).any():
             raise ValueError("a table has nothing to decide")
-
-
-def tokens_of(game: Game, names: Sequence[str]) -> Array:
-    """The tokens of compiled players of one kind."""
-    return np.concatenate([compiled_player(game, name) for name in names])
 
 
 class Lane:
@@ -197,7 +170,7 @@ class Lane:
         run, put, whole = self.device.launch, self.device.put, self.whole
         run(look_all, self.size, self.tables, self.views)
         logits, values = map(put, whole.evaluator(self.room))
-        arrays = self.tables, self.stretch, tick, whole.seating, whole.guides, logits, values
+        arrays = self.tables, self.stretch, tick, whole.seating, logits, values
         run(decide_all, self.size, *arrays)
         self.answer(tick)
 
