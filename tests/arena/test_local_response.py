@@ -10,21 +10,13 @@ from commands import run
 from typer.testing import CliRunner
 
 from kibitz import cli, games
-from kibitz.arena import local_response as module
+from kibitz.arena.all_hands import ThroughViews, policies_of
 from kibitz.arena.exploitability import exploit, policy_of, table_of_policy, uniform
-from kibitz.arena.local_response import (
-    BiddingGame,
-    Nodes,
-    Places,
-    Responder,
-    ThroughViews,
-    climbs,
-    local_response,
-    policies_of,
-)
+from kibitz.arena.local_response import climbs, local_response
+from kibitz.arena.responder import Deal, Nodes, Places, Responder
 from kibitz.bidding import every_history
 from kibitz.bidding.bilinear import ChildValues, CompBilinConfig, NetCompBilin
-from kibitz.bidding.exact.bidding_game import NotABiddingGame
+from kibitz.bidding.exact.bidding_game import BiddingGame, NotABiddingGame
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.kinds import ValueJudge, ValuesOfHands
 from kibitz.chance import streams
@@ -104,7 +96,7 @@ def decision(responder, climb, history, own, weights):
     """The responder's action at a history, its belief being worked out anew."""
     faces = [face_of(climb, 1 - responder.seat, hand) - 1 for hand in range(3)]
     belief = (weights / weights.sum())[faces].astype(np.float32)
-    deal = module.Deal(own, torch.from_numpy(belief), history)
+    deal = Deal(own, torch.from_numpy(belief), history)
     return deal.made[-1] if responder._moved([deal]) else LIAR
 
 
@@ -132,8 +124,8 @@ def real_value(policy, seat, depth):
 
 @pytest.mark.parametrize(("policy", "depth"), [(moody, 1), (moody, 2), (uniform, 1)])
 def test_the_bound_is_what_the_responder_wins_with_real_hands(monkeypatch, policy, depth):
-    monkeypatch.setattr(module, "policy_of", lambda who: policy)
-    monkeypatch.setattr(module, "DEPTHS", (depth,))
+    monkeypatch.setattr("kibitz.arena.all_hands.policy_of", lambda who: policy)
+    monkeypatch.setattr("kibitz.arena.local_response.DEPTHS", (depth,))
     bound = local_response(SMALL, "random", games=2000, seed=3)
     for seat in range(2):
         error = bound.errors[seat]
@@ -145,7 +137,7 @@ def test_the_bound_is_what_the_responder_wins_with_real_hands(monkeypatch, polic
 
 def test_looking_to_the_end_and_at_every_bid_is_a_best_response(monkeypatch):
     for name, everything in {"CONSIDERED": 99, "RAISES": 99, "LIKELY": 1e-9}.items():
-        monkeypatch.setattr(module, name, everything)
+        monkeypatch.setattr(f"kibitz.arena.responder.{name}", everything)
     ladder = Ladder(SMALL)
     exact = respond(ladder, table_of_policy(ladder, moody))
     for seat in range(2):
@@ -215,8 +207,8 @@ def test_the_depth_is_chosen_in_games_that_do_not_count(monkeypatch):
         seen["trial" if trial else "counted"].update(rngs["key"].tolist())
         return np.full(len(rngs), 1.0 if trial and responder.depth == 2 else 0.0)
 
-    monkeypatch.setattr(module, "TRIALS", 80)
-    monkeypatch.setattr(module.Responder, "play", play)
+    monkeypatch.setattr("kibitz.arena.local_response.TRIALS", 80)
+    monkeypatch.setattr(Responder, "play", play)
     bound = local_response(SMALL, "honest", games=200, seed=5)
     assert bound.depths == (2, 2) and bound.lower_bound == 0
     assert len(seen["trial"]) == 80 and len(seen["counted"]) == 200
@@ -289,8 +281,8 @@ def test_nothing_is_won_from_an_equilibrium(monkeypatch):
     solution = solve(ladder, 300)
     assert solution.response.exploitability < 1e-3
     policy = policy_of_table(ladder, solution.average)
-    monkeypatch.setattr(module, "policy_of", lambda who: policy)
-    monkeypatch.setattr(module, "TRIALS", 40)
+    monkeypatch.setattr("kibitz.arena.all_hands.policy_of", lambda who: policy)
+    monkeypatch.setattr("kibitz.arena.local_response.TRIALS", 40)
     bound = local_response(ladder.game, "random", games=1000, seed=0)
     assert bound.lower_bound - 3.3 * bound.standard_error <= solution.response.exploitability
     assert bound.lower_bound < 0.02
@@ -298,7 +290,7 @@ def test_nothing_is_won_from_an_equilibrium(monkeypatch):
 
 def test_five_dice_each(monkeypatch):
     """The published network wins 0.592 of its games against honest; so a best response does."""
-    monkeypatch.setattr(module, "TRIALS", 4)
+    monkeypatch.setattr("kibitz.arena.local_response.TRIALS", 4)
     bound = local_response(games.load("liars_dice"), "honest", games=200, seed=0)
     assert bound.low > 2 * 0.592 - 1
 
@@ -311,9 +303,9 @@ def test_the_same_seed_gives_the_same_figure(monkeypatch):
     first = local_response(game, "honest", games=60, seed=5)
     assert first != local_response(game, "honest", games=60, seed=6)
     assert first == local_response(game, "honest", games=60, seed=5)
-    monkeypatch.setattr(module, "GAMES_IN_A_CHUNK", 7)
-    monkeypatch.setattr(module, "TOGETHER", 1)
-    monkeypatch.setattr(module, "KEPT", 0)
+    monkeypatch.setattr("kibitz.arena.local_response.GAMES_IN_A_CHUNK", 7)
+    monkeypatch.setattr("kibitz.arena.all_hands.TOGETHER", 1)
+    monkeypatch.setattr("kibitz.arena.all_hands.KEPT", 0)
     again = local_response(game, "honest", games=60, seed=5)
     assert again.by_seat == pytest.approx(first.by_seat, abs=1e-6)
 

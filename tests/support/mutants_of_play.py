@@ -477,14 +477,14 @@ ARENA = [
     ),
     mutant(
         "the responder learns nothing from a raise",
-        "arena/local_response.py",
+        "arena/responder.py",
         "deal.belief = answer[raised] / answer[raised].sum()",
         "deal.belief = self.others",
         "arena/test_local_response.py::test_the_bound_is_what_the_responder_wins_with_real_hands",
     ),
     mutant(
         "the responder counts games that were called as if they went on",
-        "arena/local_response.py",
+        "arena/responder.py",
         "        deal.weight *= likely\n",
         "",
         "arena/test_local_response.py::test_the_bound_is_what_the_responder_wins_with_real_hands",

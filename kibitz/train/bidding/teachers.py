@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ...arena.local_response import History, policies_of
+from ...arena.all_hands import History, policies_of
 from ...bidding.beliefs import BeliefNet
 from ...bidding.contexts import Weak, solved
 from ...bidding.every_history import ladder_numbers, policy_table
