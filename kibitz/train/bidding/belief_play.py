@@ -176,7 +176,8 @@ class SolvedDecisions:
     theirs: Tensor  # beliefs about the other's hand. [n, hands]
     bids: Tensor  # the standing bids, as the network numbers them. [n]
     legal: Tensor  # bool [n, actions]
-    policy: Tensor  # [n, actions, hands]
+    policy: Tensor  # in half precision. [n, actions, hands]
+    entropy: Tensor  # of the policy of the mover's hands. [n, hands]
     values: Tensor  # of the mover's hands. [n, hands]
     other_values: Tensor  # of the other's hands. [n, hands]
     weight: Tensor  # how much the mover's hands count. [n, hands]
@@ -214,9 +215,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             }
             seconds[0] += time.monotonic() - began
             stage("learning, round", number, recipe.rounds)
-            for _ in range(recipe.steps):
-                table = self._drawn([*solved])
-                losses[table] += self.learn(self._sample(solved[table]))
+            for table, part in self._lots(solved):
+                losses[table] += self.learn(self._sample(part))
             decisions += sum(len(part) for parts in solved.values() for part in parts)
             seconds[1] += time.monotonic() - began
         return {
@@ -247,6 +247,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         """Set the random numbers and the settings of lookaheads for an iteration."""
         recipe, seed = self.recipe, derived(self.seed, self.recipe.method, iteration)
         self.random = torch.Generator(self.device).manual_seed(seed)
+        self.lots = torch.Generator().manual_seed(seed)  # the CPU's: it must not wait for a GPU
         done = (iteration - 1) / max(recipe.iterations - 1, 1)
         self.step_size, self.magnet = (
             start ** (1 - done) * end**done for start, end in (recipe.step_size, recipe.magnet)
@@ -328,13 +329,15 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
                 return None, self._continuing(look, public, played, strays)
             solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
             weights = mine, theirs  # a solution means nothing where it never gets to
+        policy = solved.policy.half()
         decisions = SolvedDecisions(
             actions=(look.actions,),
             mine=mine,
             theirs=theirs,
             bids=look.bids(public),
             legal=look.legal(public),
-            policy=solved.policy.half(),
+            policy=policy,
+            entropy=torch.special.entr(policy.float()).sum(1),
             values=solved.values[0],
             other_values=solved.values[1],
             weight=weights[0],
@@ -369,15 +372,21 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     # the network
 
-    def _drawn(self, tables: list[int]) -> int:
-        """One of these tables, by their shares."""
-        shares = torch.tensor(self._shares(tables), device=self.device)
-        return tables[int(torch.multinomial(shares, 1, generator=self.random))]
+    def _lots(
+        self, solved: dict[int, list[SolvedDecisions]]
+    ) -> Iterator[tuple[int, SolvedDecisions]]:
+        """What the steps of a round learn: the decisions of one seat at one of the tables."""
+        tables, steps = [*solved], self.recipe.steps
+        shares = torch.tensor(self._shares(tables))
+        drawn = torch.multinomial(shares, steps, replacement=True, generator=self.lots)
+        lots = torch.rand(steps, generator=self.lots)
+        for table, lot in zip(drawn.tolist(), lots.tolist(), strict=True):
+            parts = solved[tables[table]]
+            first = lot * sum(map(len, parts)) < len(parts[0])
+            yield tables[table], parts[0] if first else parts[-1]
 
-    def _sample(self, parts: list[SolvedDecisions]) -> SolvedDecisions:
-        """A batch of decisions of one seat, by seat in `parts`."""
-        decision = float(self._uniform(1)) * sum(map(len, parts))
-        part = parts[0] if decision < len(parts[0]) else parts[-1]
+    def _sample(self, part: SolvedDecisions) -> SolvedDecisions:
+        """A batch of these decisions."""
         rows = (len(part) * self._uniform(self.recipe.batch)).long()
         return changed(part, itemgetter(rows))
 
@@ -400,9 +409,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             batch.mine, batch.theirs, batch.bids, *batch.actions
         )
         logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
-        target = batch.policy.float()
-        off = torch.xlogy(target, target) - target * logits.log_softmax(1)
-        policy = (batch.weight * off.sum(1)).sum(1).mean()
+        off = -(batch.policy * logits.log_softmax(1)).sum(1) - batch.entropy
+        policy = (batch.weight * off).sum(1).mean()
         value = (batch.weight * (values - batch.values).square()).sum(1).mean()
         other_off = (other_values - batch.other_values).square()
         value = value + (batch.other_weight * other_off).sum(1).mean()
