@@ -67,11 +67,19 @@ def test_the_code_of_the_readme_plays_a_hand(capsys):
     assert 0.5 < float(shown[-1]) < 0.7
 
 
-@pytest.mark.parametrize("example", ["one_hand.py", "batch_of_games.py", "picture.py"])
-def test_an_example_runs(example, tmp_path):
-    command = [sys.executable, str(ROOT / "examples" / example)]
-    command += [str(tmp_path / "table.svg")] if example == "picture.py" else []
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+@pytest.mark.parametrize(
+    "words",
+    [
+        "one_hand.py",
+        "batch_of_games.py",
+        "picture.py table.svg",
+        "liars_dice_teacher.py 1,1 --contexts 100 --iterations 4 --games 40",
+    ],
+)
+def test_an_example_runs(words, tmp_path):
+    example, *more = words.split()
+    command = [sys.executable, str(ROOT / "examples" / example), *more]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() or (tmp_path / "table.svg").stat().st_size > 10_000
 
