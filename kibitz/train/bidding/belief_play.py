@@ -39,6 +39,7 @@ TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
 QUICK_BIDS = 18  # at tables with at most so many, exploitability takes a second
 ENDED = 0.05  # self-play stops when a smaller share of its tables continues
+WARM_UP = 100  # steps until the learning rate has risen: the first ones could undo what a file had
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,7 +99,7 @@ class BeliefPlay(Training):
     policy_weight: float = 0.1
     """Weight of the policy's loss beside that of the values."""
     learning_rate: float = 1e-3
-    """Highest learning rate; it falls to 0 at the end of the run."""
+    """Highest learning rate; it rises over the first steps and falls to 0 at the end of the run."""
     average_decay: float = 0.99
     """Share of the old weights in the moving average, per step."""
 
@@ -414,6 +415,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         value = (batch.weight * (values - batch.values).square()).sum(1).mean()
         other_off = (other_values - batch.other_values).square()
         value = value + (batch.other_weight * other_off).sum(1).mean()
-        learning_rate = recipe.learning_rate * self.cosine(recipe.iterations)
+        risen = min(1.0, (self.step + 1) / WARM_UP)
+        learning_rate = recipe.learning_rate * risen * self.cosine(recipe.iterations)
         self.improve(recipe.policy_weight * policy + value, learning_rate, recipe.average_decay)
         return torch.stack((policy, value, torch.ones_like(value))).detach()
