@@ -20,11 +20,12 @@ from kibitz.arena.gauntlet import Gauntlet, average, gauntlet
 from kibitz.games import load
 from kibitz.games.dominion.options import KINGDOMS, kingdom
 from kibitz.games.dominion.strategies import read_strategies
-from kibitz.recipes.dominion import POLICY, TEACHERS
+from kibitz.recipes.dominion import POLICY, TEACHERS, THEMED
 
 ORACLE = Path(__file__).parent.parent / "tests" / "oracles" / "dominion.json"
 SEEDS = range(1, 21)
 SEARCH = "mcts:sims=200,rollout=bmu"
+TAUGHT = {*TEACHERS, *THEMED.scripted.players, *POLICY.opponents}
 EVERYWHERE = ("bmx", "bme", "themes")  # buy what there is of their cards; others need all of theirs
 
 
@@ -71,7 +72,7 @@ def rows(found: Gauntlet, players, met):
                 yield {
                     "player": name,
                     "against": other.split(",device")[0],
-                    "taught": other in (*TEACHERS, *POLICY.opponents),
+                    "taught": other in TAUGHT,
                     "games": sum(result.games for result in by_kingdom.values()),
                     "win_rate": round(mean, 4),
                     "low": round(low, 4),
