@@ -145,9 +145,13 @@ class Responder:
 
     # The games
 
-    @torch.inference_mode()
     def play(self, rngs: Array) -> Array:
         """What the responder gets in games with these streams. [games]"""
+        return np.array([deal.got for deal in self.games(rngs)])
+
+    @torch.inference_mode()
+    def games(self, rngs: Array) -> list[Deal]:
+        """Games with these streams, played to their end."""
         deals = [Deal(pick(rng, self.odds), self.others, rng=rng) for rng in rngs]
         openings, luck = self.openings.on_host(), self.luck
         for deal in deals:
@@ -156,7 +160,7 @@ class Responder:
         going = deals if self.seat == 0 else self._answered(deals)
         while going and (bid := self._moved(going)):
             going = self._answered(bid)
-        return np.array([deal.got for deal in deals])
+        return deals
 
     def _moved(self, deals: list[Deal]) -> list[Deal]:
         """The responder calls or bids; the games where it bids."""

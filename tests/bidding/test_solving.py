@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -29,6 +30,7 @@ from kibitz.search.regret import solve
 from kibitz.search.sequences import silent
 from kibitz.train.bidding import belief_play
 from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay
+from kibitz.train.bidding.responses import Responses, decisions_along, responses
 from kibitz.train.bidding.teachers import ContextTeacher, ExactTeacher, weak_player
 from kibitz.train.run import Run
 
@@ -498,6 +500,61 @@ def test_with_a_teacher_one_seat_strays_and_only_the_other_learns():
     method.teachers = {0: teacher}
     taught = method.play(0, 64)
     assert len(found) == len(taught) == 2 and len(taught[0]) < len(found[0])
+
+
+def test_a_responder_looks_for_the_errors_of_a_network(net):
+    """What it wins is most of what a perfect opponent wins, and its games say where."""
+    look = lookahead(net, (1, 1))
+    found = responses(look, 400, seed=1)
+    assert found == responses(look, 400, seed=1) != responses(look, 400, seed=2)
+    form = Ladder(look.hands.bidding.game)
+    most = respond(form, policy_table(form, look)).exploitability
+    assert 0.8 * most < found.won < 1.1 * most
+    for seat, histories in enumerate(found.histories):
+        assert len(histories) == 400 and all([*made] == sorted({*made}) for made in histories)
+        chosen = {made[1 - seat] for made in histories if len(made) > 1 - seat}
+        assert len(chosen) < 12, "a responder bids what is best with its hand, not anything"
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_decisions_of_a_game_come_with_the_beliefs_of_its_bids(net, seat):
+    look = lookahead(net, (1, 2))
+    games = [(), (2,), (0, 3, 4), (0, 3, 4, 9), (5, 7, 8)]
+    found = {}
+    for public in decisions_along(look, games, seat):
+        assert public.mover == seat
+        for bid_set, belief in zip(public.bid_set.tolist(), public.roles[0], strict=True):
+            found.setdefault(bid_set, []).append(belief)
+    prefixes = [made[:n] for made in games for n in range(seat, len(made) + 1, 2)]
+    wanted = Counter(sum(1 << rung for rung in made) for made in prefixes)
+    assert {bid_set: len(beliefs) for bid_set, beliefs in found.items()} == wanted
+    after = look.opening().after(torch.tensor([0]), look.prior(look.opening())[:, 0])
+    if seat == 0:
+        after = after.after(torch.tensor([3]), look.prior(after)[:, 3])
+    belief = found[1 + 8 * (seat == 0)][0]
+    assert torch.allclose(belief, after.roles[0][0], atol=1e-6)
+
+
+def test_decisions_of_responders_games_are_learnt_from_the_teacher():
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    shares = {"response_share": 0.5, "response_games": 40}
+    method = BeliefMethod(replace(SMALL, **shares), game, "cpu", seed=1)
+    method._begin(1)
+    hands = method.all_hands[0]
+    method.teachers = {0: ExactTeacher(hands, 10)}
+    method._respond(1, lambda *_: None)
+    played = method.responses[0].histories
+    method.responses = {0: Responses(([(1, 2)], [(1, 2, 4)]), 0.0)}
+    look, taught = method.lookahead(hands), method.play(0, 64)
+    assert len(played[0]) == len(played[1]) == 40
+    third = look.opening()
+    for rung in (1, 2):
+        third = third.after(torch.tensor([rung]), look.prior(third)[:, rung])
+    same = (taught[0].mine - third.roles[0]).abs().amax(1) < 1e-6
+    same &= taught[0].bids == look.bids(third)
+    assert same.sum() >= 16, "a quarter of 64 tables, where seat 0 learns"
+    policy = method.teachers[0].policy(third)[0]
+    assert (taught[0].policy[same] - policy).abs().max() < 1e-3
 
 
 SMALL = BeliefPlay(

@@ -61,6 +61,16 @@ BELIEFS = replace(
     gate_every=2,
     gate_games=20,
 )
+TAUGHT = replace(
+    BELIEFS,
+    others=(*BELIEFS.others, {**TINY, "dice": (2, 2)}),  # the last one has no teacher
+    exact_bids=9,
+    exact_iterations=10,
+    contexts=(50,),
+    context_iterations=(5,),
+    response_share=0.5,
+    response_games=20,
+)
 RESPONSE = replace(
     recipe("liars_dice", "response"),
     options=TINY,
@@ -76,8 +86,8 @@ RESPONSE = replace(
 )
 ALL_METHODS = pytest.mark.parametrize(
     "training",
-    [PUBLISHED, REMEMBERED, BELIEFS, RESPONSE],
-    ids=["published", "remembered", "beliefs", "response"],
+    [PUBLISHED, REMEMBERED, BELIEFS, TAUGHT, RESPONSE],
+    ids=["published", "remembered", "beliefs", "taught", "response"],
 )
 
 
@@ -153,13 +163,15 @@ ITERATIONS = {"iterations": 4, "baselines": ("random",)}
 KILLED_PUBLISHED = replace(PUBLISHED, **ITERATIONS)
 KILLED_REMEMBERED = replace(REMEMBERED, plays=20, steps=30, **ITERATIONS)
 KILLED_BELIEFS = replace(BELIEFS, **ITERATIONS)
+KILLED_TAUGHT = replace(TAUGHT, **ITERATIONS)
 KILLED_RESPONSE = replace(RESPONSE, **ITERATIONS)
 
 
 @pytest.mark.parametrize(
     "name",
     [
-        "KILLED_BELIEFS",
+        "KILLED_TAUGHT",
+        pytest.param("KILLED_BELIEFS", marks=pytest.mark.slow),
         pytest.param("KILLED_REMEMBERED", marks=pytest.mark.slow),
         pytest.param("KILLED_PUBLISHED", marks=pytest.mark.slow),
         pytest.param("KILLED_RESPONSE", marks=pytest.mark.slow),

@@ -7,7 +7,8 @@ spread one step further back from the ends of games. Tables of several sizes tra
 
 Small tables are solved exactly, large ones as if seats forgot what is rarely met, and the network
 learns what the solution does after the same bids. Beliefs follow the network there, not the
-solution: those are the beliefs it will have at play.
+solution: those are the beliefs it will have at play. Some of these bids are made by somebody who
+knows the network and responds to it (`responses`).
 """
 
 from __future__ import annotations
@@ -22,16 +23,18 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from ...arena.all_hands import History
 from ...bidding.beliefs import BeliefConfig, BeliefNet
 from ...bidding.exact.ladder import fits
 from ...bidding.hands import Hands
-from ...bidding.lookahead import Lookahead, Public, joined
+from ...bidding.lookahead import Lookahead, Public, Solved, joined
 from ...game import Game
 from ...games import load
 from ..folder import About, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
 from ..weights import AveragingMethod, Holders
+from .responses import Responses, decisions_along, responses
 from .rows import changed, concatenated
 from .teachers import ContextTeacher, ExactTeacher, Teacher
 
@@ -90,6 +93,11 @@ class BeliefPlay(Training):
     """Share of bids that are drawn uniformly, by seats that stray."""
     min_survival: float = 0.4
     """Lowest probability that a table continues after they have moved, however likely a call is."""
+    response_share: float = 0.0
+    """Share of the tables with a teacher at which the bids of a responder's game are made instead:
+    it knows the network, and goes where errors cost something."""
+    response_games: int = 1000
+    """Games of responders per iteration, table and seat, from which these are drawn."""
     tilt: float = 0.7
     """How far initial beliefs can be from the true odds: a lookahead asks about any beliefs."""
     steps: int = 200
@@ -188,6 +196,32 @@ class SolvedDecisions:
         return len(self.bids)
 
 
+def taught(look: Lookahead, public: Public, teacher: Teacher) -> SolvedDecisions:
+    """The decisions as a teacher makes them."""
+    solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
+    return noted(look, public, solved, public.roles)  # it means nothing where it never gets to
+
+
+def noted(
+    look: Lookahead, public: Public, solved: Solved, weights: tuple[Tensor, Tensor]
+) -> SolvedDecisions:
+    """Solved decisions to learn. weights: of the hands of both roles [n, hands]"""
+    policy = solved.policy.half()
+    return SolvedDecisions(
+        actions=(look.actions,),
+        mine=public.roles[0],
+        theirs=public.roles[1],
+        bids=look.bids(public),
+        legal=look.legal(public),
+        policy=policy,
+        entropy=torch.special.entr(policy.float()).sum(1),
+        values=solved.values[0],
+        other_values=solved.values[1],
+        weight=weights[0],
+        other_weight=weights[1],
+    )
+
+
 class BeliefMethod(AveragingMethod[BeliefNet]):
     """Rounds of self-play and learning."""
 
@@ -196,6 +230,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.all_hands = recipe.all_hands(game, device)
         self.steps = recipe.rounds * recipe.steps
         self.teachers: dict[int, Teacher] = {}  # solved in the first iteration: it takes minutes
+        self.responses: dict[int, Responses] = {}  # of this iteration, to the network before it
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
         self.kept = copy.deepcopy(self.average)
 
@@ -205,6 +240,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self._begin(iteration)
         if self.step == 0:  # a run may have begun with the weights of a file
             self.kept.load_state_dict(self.average.state_dict())
+        self._respond(iteration, stage)
         losses = torch.zeros(len(self.all_hands), 3, device=self.device)
         decisions, seconds = 0, [0.0, 0.0]
         for number in range(1, recipe.rounds + 1):
@@ -228,8 +264,9 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         }
 
     def _figures(self, losses: Tensor, *, exploited: bool) -> dict[str, float]:
-        """Mean losses of all steps, how far policies are from their teachers', and with `exploited`
-        the exploitability of tables where that takes a moment. They are named by their hands.
+        """Mean losses of all steps, how far policies are from their teachers', what responders won
+        before, and with `exploited` the exploitability of tables where that takes a moment. They
+        are named by their hands.
 
         losses: of policy and values, and the number of steps, by table.
         """
@@ -238,6 +275,8 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         for table, teacher in self.teachers.items():
             hands = self.all_hands[table]
             name = "_".join(str(len(odds)) for odds in hands.odds)
+            if table in self.responses:
+                figures[f"response_{name}"] = self.responses[table].won
             if losses[table, 2]:  # a round may draw it in no step
                 figures[f"loss_policy_{name}"] = float(losses[table, 0] / losses[table, 2])
             if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
@@ -256,11 +295,28 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     # self-play
 
+    def _respond(self, iteration: int, stage: Stage) -> None:
+        """Play the responders' games against the network as it is now."""
+        if not self.recipe.response_share:
+            return
+        for number, table in enumerate(self.teachers, 1):
+            stage("games of responders, table", number, len(self.teachers))
+            seed = derived(self.seed, f"responses {table}", iteration)
+            look = self.lookahead(self.all_hands[table])
+            self.responses[table] = responses(look, self.recipe.response_games, seed)
+
     def play(self, table: int, size: int) -> list[SolvedDecisions]:
         """The decisions to learn at `size` tables, grouped by seat."""
         hands, teacher = self.all_hands[table], self.teachers.get(table)
         look = self.lookahead(hands, kept=self.recipe.keep and teacher is None)
         found: list[list[SolvedDecisions]] = [[], []]
+        if teacher is not None and table in self.responses:
+            responded = round(size * self.recipe.response_share / 2)
+            found = [
+                self._along(look, teacher, histories, seat, responded)
+                for seat, histories in enumerate(self.responses[table].histories)
+            ]
+            size -= 2 * responded
         for public, strays in self._openings(look, size, taught=teacher is not None):
             while len(public.standing) > ENDED * size:
                 continuing = []
@@ -270,6 +326,17 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
                     continuing.append(after)
                 public = joined(continuing)
         return [concatenated(parts) for parts in found if parts]
+
+    def _along(
+        self, look: Lookahead, teacher: Teacher, histories: list[History], seat: int, count: int
+    ) -> list[SolvedDecisions]:
+        """A seat's decisions in `count` of these games, as the teacher makes them."""
+        drawn = torch.randint(len(histories), (count,), generator=self.lots).tolist()
+        return [
+            taught(look, part, teacher)
+            for public in decisions_along(look, [histories[n] for n in drawn], seat)
+            for part in self._portions(public, look.hands)
+        ]
 
     def _openings(
         self, look: Lookahead, size: int, *, taught: bool
@@ -316,35 +383,17 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self, look: Lookahead, public: Public, teacher: Teacher | None = None, strays: bool = True
     ) -> tuple[SolvedDecisions | None, Public]:
         """Solve the decisions and play: return what to learn, and the tables that continue."""
-        mine, theirs = public.roles
-        odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
-        if teacher is None:
-            rounds = 0 if self.recipe.keep else self.recipe.solve_rounds
-            solved = look.solve(public, rounds, self.step_size, self.magnet)
-            played = solved.policy
-            # Hands that are believed impossible need values and a policy, too.
-            weights = (mine + odds[0]) / 2, (theirs + odds[1]) / 2
-        else:
+        if teacher is not None:
             played = look.prior(public)
-            if strays:
-                return None, self._continuing(look, public, played, strays)
-            solved = look.solve(public, 0, 0.0, 0.0, start=teacher.policy(public))
-            weights = mine, theirs  # a solution means nothing where it never gets to
-        policy = solved.policy.half()
-        decisions = SolvedDecisions(
-            actions=(look.actions,),
-            mine=mine,
-            theirs=theirs,
-            bids=look.bids(public),
-            legal=look.legal(public),
-            policy=policy,
-            entropy=torch.special.entr(policy.float()).sum(1),
-            values=solved.values[0],
-            other_values=solved.values[1],
-            weight=weights[0],
-            other_weight=weights[1],
-        )
-        return decisions, self._continuing(look, public, played, strays)
+            decisions = None if strays else taught(look, public, teacher)
+            return decisions, self._continuing(look, public, played, strays)
+        rounds = 0 if self.recipe.keep else self.recipe.solve_rounds
+        solved = look.solve(public, rounds, self.step_size, self.magnet)
+        odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
+        # Hands that are believed impossible need values and a policy, too.
+        mine, theirs = ((role + dealt) / 2 for role, dealt in zip(public.roles, odds, strict=True))
+        decisions = noted(look, public, solved, (mine, theirs))
+        return decisions, self._continuing(look, public, solved.policy, strays)
 
     def _continuing(self, look: Lookahead, public: Public, policy: Tensor, strays: bool) -> Public:
         """The tables after a bid by this policy, without those that end here.
