@@ -30,14 +30,14 @@ def responses(look: Lookahead, games: int, seed: int) -> Responses:
     histories: tuple[list[History], list[History]] = [], []
     won = 0.0
     for seat, made in enumerate(histories):
+        responder = Responder(
+            look.hands.bidding,
+            lambda asked, beliefs: policies_after(look, asked),
+            1 - seat,
+            device=look.hands.device,
+        )
         for number, depth in enumerate(DEPTHS):
-            responder = Responder(
-                look.hands.bidding,
-                lambda asked, beliefs: policies_after(look, asked),
-                1 - seat,
-                depth,
-                look.hands.device,
-            )
+            responder.depth = depth
             first = games * (number + len(DEPTHS) * seat)
             count = len(range(number, games, len(DEPTHS)))
             played = responder.games(streams(seed, "training", count, first))
