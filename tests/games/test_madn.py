@@ -382,7 +382,7 @@ def test_a_stock_is_filled_again_when_it_is_empty_or_nothing_fits():
     assert s.stock[0].tolist() == [4] * 6 and game.turn(s) == 1
 
 
-@pytest.mark.parametrize("preset", ["madn", "dmadn", "dog_solo"])
+@pytest.mark.parametrize("preset", ["madn", "madn_teams", "dmadn", "dog_solo", "dog"])
 def test_turning_the_table_turns_the_actions_and_keeps_the_view(preset):
     """Seat i becomes seat i + 1; places are counted by owners, so rows of the record move."""
     game = games.load("madn", preset=preset)

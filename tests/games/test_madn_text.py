@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from commands import kibitz
 from madn_book import table
 
 from kibitz import chance, games
@@ -252,6 +253,14 @@ def test_the_drawing_shows_the_ring_lanes_homes_and_the_own_hand():
     assert "seat 0 (a, you), partner of seat 2: lane .. a1 .. .., home a2 a3" in drawing
     assert "hand of seat 0: 2 cards, 7,ace" in drawing
     assert "hand of seat 1: 0 cards, hidden" in drawing
+
+
+def test_a_person_sits_down_with_a_partner_and_two_opponents():
+    shown = kibitz("play", "dog", "--seed", "3", typed="give 2\nquit\n").stdout
+    assert "seat 0 (a, you), partner of seat 2" in shown
+    for seat in (1, 2, 3):
+        assert f"Seat {seat} (greedy): seat {seat} gives a card" in shown
+    assert "seat 2 gets 2 from seat 0" in shown
 
 
 def test_exchange_picks_do_not_reach_the_view_of_others():
