@@ -4,9 +4,9 @@
     python examples/madn_card.py dog net:runs/madn/player.safetensors --card ...
 
 Run it from the repository. The champion plays alone and with a search of true positions, against
-the game's own players and a search with rollouts. In team games it also sits beside strange
-partners, because a person will sit there. A network that imagines the game (`--recipe muesli`)
-searches in its own model instead; its results have a place of their own in the card, `muzero`.
+the game's own players and a search with rollouts. A network that imagines the game (`--recipe
+muesli`) searches in its own model instead; its results have a place of their own in the card,
+`muzero`. In team games they also sit beside strange partners, because a person will sit there.
 Every result is written at once, in place of an earlier one of the same match; run it again for
 other opponents or more games.
 """
@@ -27,7 +27,8 @@ from kibitz.players import player
 from kibitz.players.champions import card_of
 from kibitz.players.texts import names
 
-BASELINES = ("random", "runner", "rules", "greedy", "expectimax:depth=2", "mcts:sims=200")
+BASELINES = ("random", "runner", "rules", "rules_greedy", "greedy")
+BASELINES += ("expectimax:depth=2", "mcts:sims=200")
 PARTNERS = ("rules", "greedy")
 SEED = 7
 
@@ -65,11 +66,13 @@ def seated(game, text, simulations, device):
         name: player(f"{what}{',' if ':' in what else ':'}{on}", game)
         for name, what in strengths(game, text, simulations).items()
     }
-    alone, who = next(iter(players.items()))
-    if text != "champion" or len(game.captains) == game.seats:
+    if len(game.captains) == game.seats:
         return players
-    strange = {f"{alone} beside {p}": Partners(who, player(p, game)) for p in PARTNERS}
-    return players | strange
+    return players | {
+        f"{name} beside {partner}": Partners(who, player(partner, game))
+        for name, who in players.items()
+        for partner in PARTNERS
+    }
 
 
 def entry(game, who, name, other, games):

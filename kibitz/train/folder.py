@@ -411,5 +411,15 @@ def check_agrees(before: About, now: About, path: Path) -> None:
 def _difference(was: About, now: About) -> str:
     if was.get("name") != now["name"]:
         return f"{was.get('name')}, not of {now['name']}"
-    changed = [key for key in now if json.dumps(was.get(key)) != json.dumps(now[key])]
-    return f"{now['name']} with other {', '.join(changed) or 'rules'}"
+    options = was.get("options")
+    if isinstance(options, dict) and (other := _changed(options, now["options"])):
+        words = (
+            f"{k} {json.dumps(options.get(k))}, not {json.dumps(now['options'][k])}" for k in other
+        )
+        return f"{now['name']} with {', '.join(words)}"
+    return f"{now['name']} with other {', '.join(_changed(was, now)) or 'rules'}"
+
+
+def _changed(was: About, now: About) -> list[str]:
+    """What has another value now; as JSON, because tuples come back as lists."""
+    return [key for key in now if json.dumps(was.get(key)) != json.dumps(now[key])]

@@ -34,6 +34,10 @@ class Method(Protocol):
     """A way to learn: improves a network, one iteration at a time."""
 
     @property
+    def net(self) -> Net:
+        """The network that learns."""
+
+    @property
     def average(self) -> Net:
         """The network that would play now."""
 

@@ -287,10 +287,8 @@ class Run:
         found = carried(net.float(), self.method.average)
         if not found.weights:
             raise GameError(f"{path} holds no weights that fit the network of this recipe")
-        arrays = self.method.arrays()
-        for part in ("net", "average"):
-            arrays |= {f"{part}.{name}": array.numpy() for name, array in found.weights.items()}
-        self.method.restore(arrays, 0)
+        for part in (self.method.net, self.method.average):
+            part.load_state_dict(found.weights, strict=False)
         self.remarks.append(f"From {path}: {found.sentence}.")
 
     def _save(self, row: Row) -> None:

@@ -1,17 +1,23 @@
 """MADN, dMADN and DOG against their specification: rules, sizes, cards and the hot seven."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from madn_book import GAME, cells, sevens_by_the_book, table
 
 from kibitz import chance, games, players
-from kibitz.batch import Batch
+from kibitz.arena.table import Table
+from kibitz.batch import Batch, IllegalAction
 from kibitz.game import CHANCE, OVER, GameError, OptionError
 from kibitz.games.madn import MadnOptions, candidates, decode, encode
 from kibitz.games.madn.board import ENDED, EXCHANGE, PLAY, THROW, place_of
-from kibitz.games.madn.options import PRESETS
+from kibitz.games.madn.options import NOT_WITH_CARDS, PRESETS, SPECIAL
 from kibitz.games.madn.seven import DISTRIBUTED
 from kibitz.nets import all_kinds, save_net
+from kibitz.recipes import recipe
+from kibitz.train.folder import RunError
+from kibitz.train.run import Run
 
 SPECIALS = {"enable_special_cards": True, "joker_enabled": True, "hot_7_enabled": True}
 SPECIALS |= {"swap_enabled": True, "neg_4_enabled": True}
@@ -376,7 +382,7 @@ def test_a_stock_is_filled_again_when_it_is_empty_or_nothing_fits():
     assert s.stock[0].tolist() == [4] * 6 and game.turn(s) == 1
 
 
-@pytest.mark.parametrize("preset", ["madn", "dmadn", "dog_solo"])
+@pytest.mark.parametrize("preset", ["madn", "madn_teams", "dmadn", "dog_solo", "dog"])
 def test_turning_the_table_turns_the_actions_and_keeps_the_view(preset):
     """Seat i becomes seat i + 1; places are counted by owners, so rows of the record move."""
     game = games.load("madn", preset=preset)
@@ -418,6 +424,45 @@ def test_of_pins_at_home_a_search_brings_out_the_first():
     assert candidates(game, s) == [0, 9, 311]
 
 
+# What is refused ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("action", [0, 882, 883, -1, "pin 0 forward 2", "give 2"])
+def test_an_action_that_is_not_legal_is_refused_with_those_that_are(action):
+    """Passing (882) is legal only where nothing else is."""
+    at_the_table = Table(games.load("dog"), seed=1)
+    legal = ", ".join(at_the_table.choices)
+    assert legal == "give 7, give 8, give 9, give queen, give king"
+    with pytest.raises(IllegalAction) as refused:
+        at_the_table.play(action)
+    assert f"seat 0, ply 0: {action!r} is not legal" in str(refused.value)
+    assert f"There are: {legal}." in str(refused.value)
+
+
+def test_nothing_can_be_played_after_the_end():
+    at_the_table = Table(games.load("madn", max_plies=1), seed=1)
+    at_the_table.play(at_the_table.actions[0])
+    with pytest.raises(IllegalAction, match="the game is over, 'pass' comes too late"):
+        at_the_table.play("pass")
+
+
+def test_a_run_is_not_resumed_under_other_rules(tmp_path):
+    """Both values are told."""
+    smoke = replace(recipe("madn", "smoke"), config={"width": 8, "blocks": 0})
+    Run(smoke, tmp_path, seed=1).close()
+    other = replace(smoke, options={**smoke.options, "enable_forced_attack": True})
+    with pytest.raises(RunError, match="madn with enable_forced_attack false, not true"):
+        Run(other, tmp_path, seed=1, resume=True)
+
+
+def test_a_network_of_other_actions_does_not_sit_down(tmp_path):
+    kind, game = all_kinds()["muzero"], games.load("madn")
+    net = kind.net(kind.config(**kind.fitted(game) | {"width": 8, "blocks": 0}))
+    save_net(tmp_path / "net.safetensors", net, {"game": game.describe()})
+    with pytest.raises(players.PlayerError, match="was trained for actions 5, not 25"):
+        players.player(f"net:{tmp_path}/net.safetensors", games.load("madn", preset="dmadn"))
+
+
 # Options -----------------------------------------------------------------------------------------
 
 
@@ -425,23 +470,27 @@ def test_of_pins_at_home_a_search_brings_out_the_first():
     ("options", "field"),
     [
         ({"num_players": 7}, "num_players"),
+        ({"num_players": 1}, "num_players"),
         ({"distance": 5}, "distance"),
+        ({"distance": 33}, "distance"),
         ({"sectors": 3}, "sectors"),
+        ({"sectors": 9}, "sectors"),
         ({"layout": (0, 1)}, "layout"),
         ({"layout": (0, 2, 1, 3)}, "layout"),
         ({"layout": (0, 1, 2, 4)}, "layout"),
         ({"enable_cards": True}, "enable_cards"),
-        ({"joker_enabled": True}, "joker_enabled"),
-        ({"enable_special_cards": True}, "enable_special_cards"),
+        *(({name: True}, name) for name in SPECIALS),
+        *(({"preset": "cards_plain", name: True}, name) for name in SPECIAL),
         ({"num_players": 3, "enable_teams": True}, "enable_teams"),
         ({"num_players": 2, "enable_teams": True}, "enable_teams"),
         ({"preset": "dmadn", "enable_rethrow": True}, "enable_rethrow"),
-        ({"preset": "dog", "enable_forced_start": True}, "enable_forced_start"),
+        *(({"preset": "dog", name: True}, name) for name in NOT_WITH_CARDS),
         ({"preset": "dog_solo", "num_players": 2, "distance": 6}, "distance"),
         ({"max_plies": 0}, "max_plies"),
         ({"starter": 4}, "starter"),
         ({"reveal": "all"}, "reveal"),
         ({"preset": "dog", "reveal": "2"}, "reveal"),
+        ({"preset": "dog", "reveal": "1,0"}, "reveal"),
     ],
 )
 def test_options_that_make_no_game_are_refused_by_name(options, field):

@@ -12,12 +12,8 @@ from kibitz.games.madn.board import HOME
 
 pyspiel = pytest.importorskip("pyspiel")
 
-TABLES = {  # players, opposite each other: the start fields
-    (2, True): (0, 2),
-    (2, False): (0, 1),
-    (3, False): (0, 1, 2),
-    (4, False): (0, 1, 2, 3),
-}
+TABLES = [(0, 2), (0, 1), (0, 1, 2), (0, 1, 2, 3)]  # the start fields
+SAME_RULES = {"enable_jumping_in_goal": True, "enable_rethrow": False}
 CORNERS = [(4, 0), (4, 4), (0, 4), (0, 6), (4, 6), (4, 10), (6, 10), (6, 6), (10, 6), (10, 4)]
 CORNERS += [(6, 4), (6, 0), (4, 0)]
 
@@ -53,15 +49,14 @@ def same_action(s, pin):
     return 1 if place == HOME else place + 1
 
 
-def compare(players, opposite, dice):
+def loaded(layout, **options):
+    return games.load("madn", num_players=len(layout), sectors=4, layout=layout, **options)
+
+
+def compare(layout, dice):
     """Play one random game in both; returns how many decisions and passes on a six there were."""
-    layout = TABLES[players, opposite]
-    theirs = pyspiel.load_game("maedn", {"players": players, "twoPlayersOpposite": opposite})
-    game = games.load(
-        *("madn",),
-        **{"num_players": players, "sectors": 4, "layout": layout},
-        **{"enable_jumping_in_goal": True, "enable_rethrow": False},
-    )
+    game = loaded(layout, **SAME_RULES)
+    theirs = pyspiel.load_game(game.open_spiel(game.options))
     s, t, decisions, handed_back = game.fresh(), theirs.new_initial_state(), 0, 0
     while game.turn(s) != OVER:
         if game.turn(s) == CHANCE:
@@ -88,16 +83,38 @@ def compare(players, opposite, dice):
     return decisions, handed_back
 
 
-@pytest.mark.parametrize(("players", "opposite"), [(2, True), (2, False), (4, False)])
-def test_random_games_go_as_in_open_spiel(players, opposite):
+@pytest.mark.parametrize("layout", [(0, 2), (0, 1), (0, 1, 2, 3)])
+def test_random_games_go_as_in_open_spiel(layout):
     dice = random.Random(7)
-    played = [compare(players, opposite, dice) for _ in range(4)]
+    played = [compare(layout, dice) for _ in range(4)]
     assert sum(decisions for decisions, _ in played) > 100
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("players", "opposite"), TABLES)
-def test_many_random_games_go_as_in_open_spiel(players, opposite):
+@pytest.mark.parametrize("layout", TABLES)
+def test_a_thousand_random_games_go_as_in_open_spiel(layout):
     dice = random.Random(8)
-    played = [compare(players, opposite, dice) for _ in range(200)]
+    played = [compare(layout, dice) for _ in range(1000 // len(TABLES))]
     assert sum(handed_back for _, handed_back in played) > 10
+
+
+@pytest.mark.parametrize("layout", TABLES)
+def test_speed_is_compared_with_the_same_board_there(layout):
+    game = loaded(layout)  # rules need not be the same for that
+    assert pyspiel.load_game(game.open_spiel(game.options)).num_players() == len(layout)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"preset": "dmadn"},
+        {"preset": "dog"},
+        {"preset": "madn_teams"},
+        {"distance": 12},
+        {"num_players": 3},
+        {"num_players": 3, "sectors": 4, "layout": (0, 1, 3)},
+    ],
+)
+def test_a_race_that_open_spiel_does_not_have_is_compared_with_none(options):
+    game = games.load("madn", **options)
+    assert game.open_spiel(game.options) is None

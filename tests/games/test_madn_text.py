@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from commands import kibitz
 from madn_book import table
 
 from kibitz import chance, games
@@ -59,9 +60,13 @@ ROW = "pins: 5,-,-,- / -,-,-,- / -,-,-,- / -,-,-,-"
         (f"{ROW} | turn: 0 |\n\n hand: 3", "line 3, column 2: there is no field 'hand'"),
         ("pins: 5,5,-,- / - | turn: 0", "line 1, column 1: pins has 4 rows of 4 numbers"),
         (f"{ROW.replace('5,-', '5,5')} | turn: 0", "line 1, column 1: two pins are on cell 5"),
+        (f"{ROW.replace('/ -', '/ 5', 1)} | turn: 0", "line 1, column 1: two pins are on cell 5"),
         (f"{ROW.replace('5,-', '44,-')} | turn: 0", "no pin of seat 0 can be on cell 44"),
+        (f"turn: 0\n| {ROW.replace('5,-', '56,-')}", "line 2, column 3: no pin of seat 0 can be"),
+        (f"{ROW.replace('5,-', '-2,-')} | turn: 0", "no pin of seat 0 can be on cell -2"),
         (f"{ROW} | turn: 7", "a player is to move"),
         (f"{ROW} | turn: 0 | phase: play | die: 7", "the die shows 1 to 6"),
+        (f"{ROW} | turn: 0 | phase: play | die: 0", "the die shows 1 to 6"),
         (f"{ROW} | turn: 0 | phase: sleep", "phase is one of"),
         ('{"pins": 3,\n "turn" 0}', "line 2, column 9: this is not JSON"),
         ('{"pins": 3,\n "turn": 0}', "line 1, column 2: pins has 4 rows"),
@@ -84,6 +89,31 @@ def test_cards_of_a_position_are_checked():
         game.read(shown.replace("7,ace", "7,aces"))
     with pytest.raises(NotationError, match="every card of the deck"):
         game.read(shown.replace("7,ace", "7*9,ace"))
+
+
+@pytest.mark.parametrize(("cards", "message"), [(-1, "every card of"), (-2, "-1 to 127")])
+def test_a_negative_number_of_cards_is_refused(cards, message):
+    s = dealt(DOG)
+    given = json.loads(position_json(s))
+    kind = given["hands"][0].index(1)
+    given["hands"][0][kind] = cards
+    with pytest.raises(NotationError, match=message):
+        DOG.read(json.dumps(given))
+    once = DOG.text(s).replace("hands: joker,", f"hands: joker*{cards},")
+    assert once != DOG.text(s)
+    with pytest.raises(NotationError, match=message):
+        DOG.read(once)
+
+
+@pytest.mark.parametrize(
+    ("shown", "message"), [("1,0", "hands, cards"), ("1,0,0,1,0", "at most 4")]
+)
+def test_a_list_of_shown_hands_of_the_wrong_length_is_refused(shown, message):
+    game = DOG.bind(reveal="0.5")
+    position = game.text(dealt(game)).partition(" | shown:")[0]
+    assert game.read(f"{position} | shown: 1,0,0,1").shown.tolist() == [1, 0, 0, 1]
+    with pytest.raises(NotationError, match=message):
+        game.read(f"{position} | shown: {shown}")
 
 
 def test_fields_of_json_are_those_of_the_text():
@@ -223,6 +253,14 @@ def test_the_drawing_shows_the_ring_lanes_homes_and_the_own_hand():
     assert "seat 0 (a, you), partner of seat 2: lane .. a1 .. .., home a2 a3" in drawing
     assert "hand of seat 0: 2 cards, 7,ace" in drawing
     assert "hand of seat 1: 0 cards, hidden" in drawing
+
+
+def test_a_person_sits_down_with_a_partner_and_two_opponents():
+    shown = kibitz("play", "dog", "--seed", "3", typed="give 2\nquit\n").stdout
+    assert "seat 0 (a, you), partner of seat 2" in shown
+    for seat in (1, 2, 3):
+        assert f"Seat {seat} (greedy): seat {seat} gives a card" in shown
+    assert "seat 2 gets 2 from seat 0" in shown
 
 
 def test_exchange_picks_do_not_reach_the_view_of_others():

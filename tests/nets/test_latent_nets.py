@@ -1,5 +1,7 @@
 """Networks that imagine a game: shapes, scales, and a ring without a seam."""
 
+import itertools
+
 import pytest
 import torch
 from small_games import PARTNERS
@@ -172,17 +174,20 @@ def test_a_memory_keeps_latents_in_rows(net):
     assert ends == pytest.approx(outlook.ends.numpy(), abs=1e-5)
 
 
-def test_a_harder_game_on_the_ring_begins_with_what_an_easier_one_has_learnt():
-    """The blocks are carried, and what the cards add is new."""
-    easy, hard = (
-        RingNet(RingConfig(**all_kinds()["muzero_ring"].fitted(games.load("madn", preset=preset))))
-        for preset in ("dmadn_teams", "dog")
-    )
-    found = carried(easy, hard)
-    assert {
-        name for name in found.weights if name.startswith(("blocks", "acting", "settling"))
-    } >= {name for name in hard.state_dict() if name.startswith(("blocks", "acting", "settling"))}
-    assert set(found.left["of another shape"]) == {
-        *("action.weight", "place.weight", "policy.weight", "policy.bias"),
-        *("besides.weight", "chance.weight", "chance.bias", "code.weight"),
-    }
+LADDER = ["dmadn", "dmadn_teams", "madn_teams", "cards_plain", "dog_nojoker", "dog_solo", "dog"]
+OF_ACTIONS = {"action.weight", "place.weight", "policy.weight", "policy.bias"}
+OF_SIDES = {"value.weight", "value.bias"}
+OF_CARDS = {"besides.weight", "chance.weight", "chance.bias", "code.weight"}
+
+
+@pytest.mark.parametrize("easier, harder", [*itertools.pairwise(LADDER)])
+def test_a_harder_game_on_the_ring_begins_with_what_an_easier_one_has_learnt(easier, harder):
+    """All is carried but what has other sizes there: actions, sides, and what the cards add."""
+    easy, hard = (games.load("madn", preset=preset) for preset in (easier, harder))
+    nets = [RingNet(RingConfig(**all_kinds()["muzero_ring"].fitted(g))) for g in (easy, hard)]
+    found, other = carried(*nets), set()
+    other |= OF_ACTIONS if easy.num_actions != hard.num_actions else set()
+    other |= OF_SIDES if len(easy.captains) != len(hard.captains) else set()
+    other |= OF_CARDS if easy.num_outcomes != hard.num_outcomes else set()
+    assert set(found.left["of another shape"]) == other
+    assert set(found.weights) == set(nets[1].state_dict()) - other

@@ -94,16 +94,20 @@ def weights(path: Path) -> dict[str, bytes]:
     return contents | {"iteration": bytes([about["standing"]["iteration"]])}
 
 
-def ends_alike_in_pieces(recipe: Training, folder: Path) -> bool:
-    """Whether a run that is stopped again and again, also in iterations, has the usual weights."""
+def ends_alike_in_pieces(recipe: Training, folder: Path, seconds: float = 0.05) -> bool:
+    """Whether a run that is stopped again and again, also in iterations, has the usual weights.
+
+    seconds: of the first piece.
+    """
     whole = Run(recipe, folder / "whole", seed=SEED)
     whole.train()
     whole.close()
     pieces, reached = 0, 0
     while reached < recipe.iterations:
         run = Run(recipe, folder / "parts", seed=SEED, resume=pieces > 0)
-        run.train(seconds=0.05)
+        run.train(seconds=seconds)
         run.close()
         pieces, reached = pieces + 1, run.standing.iteration
+        seconds *= 1.1  # pieces too short for one move at all tables would lead nowhere
     assert pieces > 2, "it was hardly ever stopped"
     return weights(folder / "parts") == weights(folder / "whole")

@@ -327,3 +327,24 @@ def test_the_smoke_recipe_of_madn_lowers_the_loss(tmp_path):
     run.close()
     for name in ("policy", "value", "turn", "end"):
         assert rows[-1][f"loss_{name}"] < rows[0][f"loss_{name}"], name
+
+
+@pytest.mark.slow  # compiles self-play and search for one more game
+def test_a_run_with_a_die_in_many_pieces_ends_with_the_same_weights(tmp_path):
+    chosen = tiny(recipe("madn", "muzero", preset="madn", max_plies=60))
+    assert killing.ends_alike_in_pieces(chosen, tmp_path, seconds=0.2)
+
+
+@pytest.mark.slow  # compiles self-play and search for two more records
+def test_the_ladder_from_dmadn_to_dog_is_climbed_with_the_same_weights(tmp_path, capsys):
+    ladder = ["dmadn", "dmadn_teams", "madn_teams", "cards_plain", "dog_nojoker", "dog_solo", "dog"]
+    start, said = None, []
+    for preset in ladder:
+        options = {"preset": preset, "max_plies": 40}
+        settings = {"options": options, "change": tiny, "seed": 1, "start": start}
+        kibitz.train("madn", tmp_path / preset, recipe="muzero", **settings)
+        start = tmp_path / preset / "player.safetensors"
+        said.append(capsys.readouterr().out)
+    assert "tensors were carried" not in said[0]
+    for words in said[1:]:
+        assert "tensors were carried" in words and "iteration 3" in words

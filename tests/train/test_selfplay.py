@@ -125,6 +125,17 @@ def test_tables_continue_from_a_checkpoint_as_if_nothing_had_happened(game):
     assert (second.begun, second.ended, second.clock) == (whole.begun, whole.ended, whole.clock)
 
 
+def test_tables_are_restored_though_their_games_began_with_many_forced_plies():
+    """With a die most players cannot move at first: notes are fetched before anybody decides."""
+    game = load("madn")
+    first, second = (SelfPlay(game, TABLES, "cpu", seed) for seed in (SEED, SEED + 1))
+    assert first.taken() is not None
+    saved = first.arrays()
+    second.restore(saved)
+    assert second.taken() is None, "these are forced plies of other games"
+    assert all((second.arrays()[name] == array).all() for name, array in saved.items())
+
+
 def test_decisions_are_in_the_order_of_play_though_tables_have_had_no_room(monkeypatch):
     """Forced moves do not fit beside the searched one, and are fetched later than other tables'."""
     game, kept = load("liars_dice", dice=(2, 2)), []

@@ -66,6 +66,24 @@ def shape(options: MadnOptions) -> Shape:
     )
 
 
+SPIEL_TABLES = {  # start fields on a board for four: the parameters of OpenSpiel's `maedn`
+    (0, 2): "players=2,twoPlayersOpposite=True",
+    (0, 1): "players=2,twoPlayersOpposite=False",
+    (0, 1, 2): "players=3",
+    (0, 1, 2, 3): "players=4",
+}
+
+
+def open_spiel(options: MadnOptions) -> str | None:
+    """OpenSpiel's race on the same board. It has the rules of `madn`, with jumping in the lane and
+    without a second and third throw; whoever passes on a 6 throws again there."""
+    board = (options.distance, options.all_sectors)
+    if not options.enable_dice or options.enable_teams or board != (10, 4):
+        return None
+    table = SPIEL_TABLES.get(options.seats)
+    return f"maedn({table})" if table else None
+
+
 class RaceGame(Game):
     """A game that is played by one of two sets of rules: those with cards and those without."""
 
@@ -127,5 +145,6 @@ GAME = RaceGame(
     action_text=action_text,
     news=news,
     onlookers=True,
+    open_spiel=open_spiel,
     **rules_of(DEFAULT),
 )

@@ -73,7 +73,7 @@ class PolicyMethod(WithoutReplay):
     def __init__(self, recipe: PolicyTraining, game: Game, device: str, seed: int) -> None:
         self.recipe, self.game, self.device, self.seed = recipe, game, device, seed
         self.learner = self.new_learner()
-        self.average = self.learner.average
+        self.net, self.average = self.learner.net, self.learner.average
         first = recipe.grown(game, 1)
         self.tables = StretchPlay(first, self.learner.net, recipe.games, recipe.ticks, device)
         scripted = round(recipe.games * recipe.opponent_share)

@@ -119,7 +119,7 @@ class SearchMethod:
         self.device, self.seed = device, seed
         self.deadline: float | None = None
         self.learner = self.new_learner()
-        self.average = self.learner.average
+        self.net, self.average = self.learner.net, self.learner.average
         self.replay = Replay(recipe.replay_size)
         self.progress = Progress()
         first = recipe.grown(game, 1)

@@ -163,6 +163,9 @@ class SelfPlay(NotedTables):
     def arrays(self) -> Arrays:
         """Everything that a resumed run needs, by name, once all decisions have been taken."""
         assert not self._decisions and not self._results, "decisions would be lost"
+        return self._saved()
+
+    def _saved(self) -> Arrays:
         get = self.device.get
         saved = {name: get(getattr(self.tables, name)) for name in SAVED}
         words = {name: as_words(saved[name]) for name in RECORDS}
@@ -170,7 +173,7 @@ class SelfPlay(NotedTables):
 
     def restore(self, arrays: Arrays) -> None:
         """Continue with the tables of `arrays`; ValueError if they cannot be such tables."""
-        expected = {name: (a.dtype, a.shape) for name, a in self.arrays().items()}
+        expected = {name: (a.dtype, a.shape) for name, a in self._saved().items()}
         if {name: (a.dtype, a.shape) for name, a in arrays.items()} != expected:
             raise ValueError(f"this is not self-play at {self.size} tables")
         kinds = {"states": self.game.state, "rngs": STREAM, "trees": STREAM}
@@ -183,7 +186,9 @@ class SelfPlay(NotedTables):
         self.begun, self.ended, self.clock = counts
         placed = {name: self.device.put(array) for name, array in given.items()}
         self.tables = self.tables._replace(words=as_words(placed["states"]), **placed)
+        # The games that began here may have had forced plies already; nobody will play them.
         self.notes = self.notes._replace(used=self.device.empty(self.size, np.int64))
+        self._decisions, self._order, self._results = [], [], []
 
     def _check_tables(self, states: NDArray[np.void], rngs: NDArray[np.void]) -> None:
         """See that every table rests at a decision between several actions."""
