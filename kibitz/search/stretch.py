@@ -61,6 +61,7 @@ class Seating(NamedTuple):
     teams: Array  # by seat. int64 [seats]
     options: Array  # of the game [1]
     stray_share: float  # of the learner's decisions, at which it plays anything
+    valued: int  # whether values are learnt at tables with compiled players, too
 
 
 class Stretch(NamedTuple):
@@ -72,6 +73,7 @@ class Stretch(NamedTuple):
     chances: Array  # logarithms of how likely that was. float32 [tables, ticks]
     values: Array  # what the network expected for the seat. float32 [tables, ticks]
     strayed: Array  # whether any action was played instead of a drawn one. int64 [tables, ticks]
+    valued: Array  # whether what came of it says what positions are worth. int64 [tables, ticks]
     ended: Array  # whether the game ended before the next decision. int64 [tables, ticks]
     scores: Array  # of a game that ended, by seat. float32 [tables, ticks, seats]
     margins: Array  # float32 [tables, ticks, seats]
@@ -134,6 +136,7 @@ def empty_stretch(device: Device, game: Game, size: int, ticks: int) -> Stretch:
         chances=device.empty(shape, np.float32),
         values=device.empty(shape, np.float32),
         strayed=device.empty(shape, np.int64),
+        valued=device.empty(shape, np.int64),
         ended=device.empty(shape, np.int64),
         scores=device.empty(by_seat, np.float32),
         margins=device.empty(by_seat, np.float32),
@@ -300,6 +303,7 @@ def decide_all(first, end, step, tables, stretch, tick, seating, logits, values)
         stretch.chances[i, tick] = chance_of(logits[i], legal, count, chosen)
         stretch.values[i, tick] = values[i, 0]
         stretch.strayed[i, tick] = 1 if strays else 0
+        stretch.valued[i, tick] = 1 if seating.valued or not tables.scripted[i] else 0
         stretch.ended[i, tick] = 0
         play(s, action)
         tables.status[i] = play_on(tables, stretch, i, tick, seating)
@@ -353,7 +357,10 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
     """How much better every decision went than expected, by what the same seat expected later.
 
     trace: how much of a later surprise belongs to an earlier decision, per decision between them.
-    What comes of straying is not learnt from, and says nothing about earlier decisions.
+    What comes of straying is not learnt from, and says nothing about earlier decisions. Values are
+    those of games between equals: a view does not show who the others are, and if it was worth more
+    to the learner because they may be compiled players, everybody would be too sure of winning, and
+    a search would not want to pass the move on.
     """
     ticks, seats = stretch.seats.shape[1], later.known.shape[1]
     for i in range(first, end, step):
@@ -382,6 +389,10 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
                 lessons.values[i, tick, k] = later.scores[i, (seat + k) % seats]
             lessons.values[i, tick, 0] = value + gain if later.known[i, seat] else UNKNOWN
             lessons.margins[i, tick] = later.margins[i, seat]
+            if not stretch.valued[i, tick]:
+                lessons.margins[i, tick] = UNKNOWN
+                for k in range(seats):
+                    lessons.values[i, tick, k] = UNKNOWN
             later.known[i, seat], later.values[i, seat], later.gains[i, seat] = 1, value, gain
 
 

@@ -447,7 +447,7 @@ def test_nothing_can_be_played_after_the_end():
 
 
 def test_a_run_is_not_resumed_under_other_rules(tmp_path):
-    """Both values are told."""
+    """It says both values."""
     smoke = replace(recipe("madn", "smoke"), config={"width": 8, "blocks": 0})
     Run(smoke, tmp_path, seed=1).close()
     other = replace(smoke, options={**smoke.options, "enable_forced_attack": True})

@@ -165,7 +165,7 @@ def test_three_seats_have_their_own_scores():
     tables = played(game, own, players=("matching",), scripted=12, stretches=2)
     learner = PolicyLearner(game, own, PolicyLearning(batch=64, trace=1.0), "cpu", 0)
     lessons, stretch = learner.judged(tables.stretch), tables.stretch
-    i, tick = (int(k[0]) for k in np.nonzero(stretch.ended))
+    i, tick = (int(k[0]) for k in np.nonzero(stretch.ended & stretch.valued))
     for back in range(tick + 1):
         seat = int(stretch.seats[i, back])
         wanted = stretch.scores[i, tick][(seat + np.arange(3)) % 3]
@@ -209,8 +209,22 @@ def test_gains_are_the_later_surprises_of_the_same_seat(game, net, trace):
         assert np.flatnonzero(lessons.weights[i]).tolist() == sorted(found)
         for tick, gain in found.items():
             assert lessons.gains[i, tick] == pytest.approx(gain, abs=1e-5)
-            expected = stretch.values[i, tick] + gain
-            assert lessons.values[i, tick, 0] == pytest.approx(expected, abs=1e-5)
+            if i >= 9:
+                expected = stretch.values[i, tick] + gain
+                assert lessons.values[i, tick, 0] == pytest.approx(expected, abs=1e-5)
+
+
+@pytest.mark.parametrize("scripted", [9, TABLES])
+def test_values_are_those_of_games_between_equals_if_there_are_any(game, net, scripted):
+    stretch = played(game, net, players=("random",), scripted=scripted, stretches=2).stretch
+    learner = PolicyLearner(game, net, PolicyLearning(batch=32), "cpu", 0)
+    lessons = learner.judged(stretch)
+    valued = np.arange(TABLES) >= (9 if scripted == 9 else 0)
+    known = lessons.weights > 0
+    assert known[:9].any() and known[9:].any()
+    assert np.isnan(lessons.values[~valued]).all() and np.isnan(lessons.margins[~valued]).all()
+    assert not np.isnan(lessons.values[valued][known[valued], 0]).any()
+    assert (lessons.gains[:9] != 0).any(), "moves are learnt there all the same"
 
 
 @pytest.mark.parametrize(

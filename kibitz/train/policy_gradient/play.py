@@ -69,6 +69,7 @@ class StretchPlay:
             teams=put(np.array(game.teams, np.int64)),
             options=put(np.array([game.options.numbers()])),
             stray_share=float(stray_share),
+            valued=int(scripted == self.size),  # there are no other games to learn them from
         )
         rngs, own = (put(streams(seed, purpose, self.size)) for purpose in ("table", "player"))
         wanted = (np.arange(self.size) < (scripted if players else 0)).astype(np.int64)
