@@ -40,7 +40,7 @@ def is_plain(row: Row) -> bool:
     return (
         "worst" not in row
         and " beside " not in str(row["player"])
-        and " before " not in str(row["against"])
+        and not str(row["against"]).startswith(("the ", "a "))
     )
 
 
