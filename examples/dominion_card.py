@@ -5,7 +5,8 @@
 Run it from the repository. The kingdoms are the six recommended ones and the random ones of the
 seeds 1 to 20; a strategy is met where the kingdom has all cards that it buys. Results are kept in a
 file: run it again to go on, or for some opponents only (`--against bmu --games 2000`); `--games 0`
-prints what there is. `--card FILE` writes it into the champion's card, too.
+prints what there is. `--hardest` meets only whoever has won most from the network alone in each
+kingdom. `--card FILE` writes it into the champion's card, too.
 """
 
 from __future__ import annotations
@@ -46,6 +47,17 @@ def opponents(games, only, device):
         has = [k for k in games if name in EVERYWHERE or needed <= set(kingdom(k))]
         found |= {name: has} if has else {}
     return {who: at for who, at in found.items() if not only or who.split(",device")[0] in only}
+
+
+def hardest(found: Gauntlet, text, met):
+    """Of the strategies that a player has met, only whoever won most in each kingdom."""
+    won_most = found.hardest(text, scripted(met))
+    by_name = {other: [k for k, (who, _) in won_most.items() if who == other] for other in met}
+    return {other: kingdoms for other, kingdoms in by_name.items() if kingdoms}
+
+
+def scripted(met):
+    return [who for who in met if who != "random" and ":" not in who]
 
 
 def with_option(text, option):
@@ -89,14 +101,20 @@ def summary(found: Gauntlet, players, card):
         where = f"{len(row['by_kingdom'])} kingdoms, worst {row['worst']} {worst:.1%}, {games}"
         taught = ", a teacher" if row["taught"] else ""
         print(f"{row['player']} against {row['against']}{taught}: {mean}; {where}")
-    met = {row["against"] for row in card}
-    scripted = [who for who in met if who != "random" and ":" not in who]
     for name, text in players.items():
-        if hardest := found.hardest(text, scripted):
-            mean, low, high = average([result for _, result in hardest.values()])
+        if won_most := found.hardest(text, scripted({row["against"] for row in card})):
+            mean, low, high = average([result for _, result in won_most.values()])
             print(f"{name} against whoever wins most there: {mean:.1%} ({low:.1%} to {high:.1%})")
-            for k, (other, result) in hardest.items():
+            for k, (other, result) in won_most.items():
                 print(f"  {k}: {other}, {result.win_rate:.1%} of {result.games} games")
+
+
+def write(path, card):
+    """Put results into a champion's card, in place of earlier ones of the same matches."""
+    facts = json.loads(path.read_text()) if path.exists() else {}
+    new = {(row["player"], row["against"]) for row in card}
+    kept = [r for r in facts.get("results", []) if (r["player"], r["against"]) not in new]
+    path.write_text(json.dumps({**facts, "results": card + kept}, indent=1) + "\n")
 
 
 def main() -> None:
@@ -105,6 +123,7 @@ def main() -> None:
     words.add_argument("--games", type=int, default=200, help="for each opponent in each kingdom")
     words.add_argument("--simulations", type=int, nargs="*", default=[0, 32, 128, 800])
     words.add_argument("--against", nargs="*", default=[], help="only these opponents")
+    words.add_argument("--hardest", action="store_true", help="only whoever wins most there")
     words.add_argument("--kingdoms", nargs="*", default=[], help="only these")
     words.add_argument("--device", default="cpu")
     words.add_argument("--at-once", type=int, default=8192, help="games in lockstep")
@@ -114,6 +133,9 @@ def main() -> None:
     games = tables(asked.kingdoms)
     met = opponents(games, asked.against, asked.device)
     players = strengths(asked.player, asked.simulations, asked.device)
+    if asked.hardest:
+        (alone,) = strengths(asked.player, [0], asked.device).values()
+        met = hardest(gauntlet(asked.save, games, [alone], met, games=0), alone, met)
     began = time.monotonic()
 
     def progress(text, done, of):
@@ -131,8 +153,7 @@ def main() -> None:
     card = list(rows(found, players, met))
     summary(found, players, card)
     if asked.card is not None:
-        facts = json.loads(asked.card.read_text()) if asked.card.exists() else {}
-        asked.card.write_text(json.dumps({**facts, "results": card}, indent=1) + "\n")
+        write(asked.card, card)
 
 
 if __name__ == "__main__":

@@ -100,15 +100,20 @@ def test_one_simulation_plays_what_the_network_prefers(network):
     assert (alone == searched).all() and len(set(alone.tolist())) > 5
 
 
+def run_script(monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["dominion_card.py", *words])
+    runpy.run_path(str(SCRIPT), run_name="__main__")
+
+
 def test_the_script_writes_the_card(network, tmp_path, monkeypatch, capsys):
     card = tmp_path / "card.json"
-    card.write_text(json.dumps({"game": "dominion", "results": []}))
-    words = ["--games", "2", "--simulations", "0", "2", "--kingdoms", "improvements", "seed:3"]
-    words += ["--against", "bmu", "smithy1", "--card", str(card), "--save", str(tmp_path / "r")]
-    monkeypatch.setattr(sys, "argv", ["dominion_card.py", f"net:{network}", *words])
-    runpy.run_path(str(SCRIPT), run_name="__main__")
+    earlier = {"player": "champion", "against": "an earlier one", "games": 10}
+    card.write_text(json.dumps({"game": "dominion", "results": [earlier]}))
+    always = [f"net:{network}", "--kingdoms", "improvements", "seed:3", "--save", f"{tmp_path}/r"]
+    words = ["--games", "2", "--simulations", "0", "2", "--against", "bmu", "smithy1"]
+    run_script(monkeypatch, *always, *words, "--card", str(card))
     facts = json.loads(card.read_text())
-    assert facts["game"] == "dominion"
+    assert facts["game"] == "dominion" and facts["results"].pop() == earlier
     rows = {(row["player"], row["against"]): row for row in facts["results"]}
     names = ("champion", "champion:sims=2")
     assert set(rows) == {(name, other) for name in names for other in ("bmu", "smithy1")}
@@ -118,3 +123,7 @@ def test_the_script_writes_the_card(network, tmp_path, monkeypatch, capsys):
     )
     assert rows["champion", "bmu"]["taught"] and rows["champion", "bmu"]["games"] == 4
     assert "against whoever wins most there" in capsys.readouterr().out
+    only = tmp_path / "only.json"
+    run_script(monkeypatch, *always, *words[:4], "--hardest", "--card", str(only))
+    met = [k for row in json.loads(only.read_text())["results"] for k in row["by_kingdom"]]
+    assert sorted(met) == ["improvements", "seed:3"], "one opponent each"
