@@ -1,0 +1,354 @@
+"""Belief play: solutions of tables that teach a network, and what it learns from them."""
+
+import copy
+import itertools
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from kibitz.arena.exploitability import exploit
+from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
+from kibitz.bidding.contexts import WEAKNESS, Contexts, ContextSolver
+from kibitz.bidding.every_history import policy_table
+from kibitz.bidding.exact.ladder import BID, CALL, Ladder
+from kibitz.bidding.hands import Hands
+from kibitz.bidding.lookahead import Lookahead
+from kibitz.games import load
+from kibitz.nets import load_net
+from kibitz.players import player, seat_network
+from kibitz.recipes import recipe
+from kibitz.search.best_response import respond
+from kibitz.search.regret import solve
+from kibitz.train.bidding import belief_play
+from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay
+from kibitz.train.bidding.responses import Responses, decisions_along, responses
+from kibitz.train.bidding.teachers import ContextTeacher, ExactTeacher, weak_player
+from kibitz.train.run import Run
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+CONFIG = BeliefConfig(sets=(6, 21), actions=25, width=32, depth=1, rank=4)
+SMALL = BeliefPlay(
+    game="liars_dice",
+    options={"dice": (1, 1), "sides": 3},
+    magnet=(0.1, 0.03),
+    config={"width": 64, "depth": 2, "rank": 8},
+    solve_rounds=8,
+    tables=(128, 64),
+    rounds=2,
+    steps=60,
+    batch=128,
+    iterations=6,
+    gate_every=3,
+    gate_games=200,
+)
+
+
+@pytest.fixture(scope="module")
+def net():
+    return BeliefNet(CONFIG, seed=3).eval()
+
+
+def lookahead(net, dice):
+    return Lookahead(Hands(load("liars_dice", dice=dice), "cpu"), net)
+
+
+def test_a_teacher_plays_the_solution_after_the_same_bids():
+    game = load("liars_dice", dice=(1, 1))
+    hands = Hands(game, "cpu")
+    teacher, solved = ExactTeacher(hands, 40), solve(Ladder(game), 40)
+    look = Lookahead(hands, BeliefNet(CONFIG, seed=3))
+    opening = look.opening()
+    policy = teacher.policy(opening)[0]
+    bids = solved.average[BID, [1 << 11 - rung for rung in range(12)]]
+    assert np.allclose(policy[:-1], bids / bids.sum(0), atol=1e-5) and (policy[-1] == 0).all()
+    bid = opening.after(torch.tensor([2]), policy[None, 2])
+    assert (bid.mover, bid.bid_set.tolist()) == (1, [1 << 2])
+    answer = teacher.policy(bid)[0]
+    assert (answer[:3] == 0).all(), "only higher bids and the call are legal"
+    calls = solved.average[CALL, 1 << 9]
+    raises = solved.average[BID, [(1 << 9) + (1 << 11 - rung) for rung in range(3, 12)]]
+    assert np.allclose(answer[-1], calls / (calls + raises.sum(0)), atol=1e-5)
+
+
+class Taught(Lookahead):
+    """Plays by a teacher."""
+
+    teacher = None
+
+    def prior(self, public, low=0):
+        return self.teacher.policy(public)
+
+
+def exploited_teacher(game, teacher):
+    look, form = Taught(Hands(game, "cpu"), BeliefNet(CONFIG, seed=3)), Ladder(game)
+    look.teacher = teacher
+    return respond(form, policy_table(form, look)).exploitability
+
+
+def test_seats_that_remember_every_bid_play_the_equilibrium():
+    game = load("liars_dice", dice=(2, 1), sides=2)
+    teacher = ContextTeacher(Hands(game, "cpu"), 1000, iterations=80, seed=1)
+    assert len(teacher.solution.contexts) > 60
+    assert exploited_teacher(game, teacher) < 0.02  # both seats expect mistakes
+
+
+def test_the_more_seats_remember_the_less_they_are_exploited():
+    game = load("liars_dice", dice=(1, 1))
+    hands, lost = Hands(game, "cpu"), []
+    for contexts in Contexts(12), Contexts(12, [torch.arange(2, 1 << 13, 2)] * 2):
+        solver = ContextSolver(hands, contexts)
+        solver.solve(30)
+        teacher = object.__new__(ContextTeacher)
+        teacher.solution = solver.policy()
+        lost.append(exploited_teacher(game, teacher))
+    assert 0.2 > lost[0] > 3 * lost[1]
+
+
+def test_seats_forget_the_first_bids_of_contexts_that_are_not_in_the_set():
+    made = torch.tensor([0b10110, 0b00110, 0b10111]) << 1  # without what is before them
+    contexts = Contexts(6, [made, made])
+    asked = torch.tensor([0b10110, 0b00110, 0b11110, 0b10111, 0b01011, 0b100000]) << 1 | 1
+    for mover in range(2):
+        found = contexts.keys[mover][contexts.find(mover, asked)]
+        whole = mover == 0  # after two bids it is seat 0 who knows that they are all
+        expected = 0b10110 << 1, 0b00110 << 1 | whole, 0b11000 << 1, 0b10111 << 1, 0b01010 << 1
+        assert found[:5].tolist() == [*expected]
+        assert found[5] == (0b100000 << 1) + (not whole)
+
+
+def test_contexts_follow_each_other_upwards():
+    """Walks go from standing bid to standing bid: nothing leads back."""
+    hands = Hands(load("liars_dice", dice=(1, 2), sides=3), "cpu")
+    solver = ContextSolver(hands, ContextTeacher(hands, 300, 1, seed=1).solution.contexts)
+    for part in solver.parts:
+        keys = solver.contexts.keys[1 - part.mover][part.following]
+        for bid, after in enumerate(keys.T, part.standing + 1):
+            assert (after >> bid + 1 == 1).all()
+        mine = solver.contexts.keys[part.mover][part.at]
+        assert (mine >> part.standing + 1 == 1).all()
+
+
+def test_the_most_visited_contexts_are_where_games_go():
+    hands = Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    small, large = (ContextTeacher(hands, n, 1, seed=1).solution.contexts for n in (300, 900))
+    assert abs(len(small) - 400) < 200 < len(large) - len(small)
+    for mover in range(2):
+        keys = large.keys[mover]
+        longer = keys[keys & keys - 1 > 0]
+        assert torch.isin(longer & longer - 1, keys).all(), "what a context ends with is in the set"
+
+
+def test_seats_expect_mistakes_like_those_of_weak_players():
+    game = load("liars_dice", dice=(2, 1), sides=3)
+    hands = Hands(game, "cpu")
+    honest = weak_player(hands, "honest")
+    assert torch.equal(honest[1][1:].sum(1), torch.ones(9, 3)), "it has one answer to every bid"
+    assert (honest[1][9, -1] == 1).all() and (honest[0][0, -1] == 0).all()
+    solver = ContextSolver(hands, Contexts(9), [honest])
+    solver._spread()
+    keys = solver.contexts.keys[1]
+    after = solver.other[1][torch.isin(keys, (2 << torch.arange(9)) + 1)]  # the first bids
+    bids = (1 - WEAKNESS) / 9 + WEAKNESS * honest[0][0, :-1]
+    assert torch.allclose(after, hands.odds[0] * bids, atol=1e-6)
+
+
+def test_contexts_that_have_no_room_are_halved(monkeypatch):
+    def solved(hands, contexts, *settings):
+        if contexts > 30:
+            raise torch.OutOfMemoryError
+        return "solution"
+
+    monkeypatch.setattr(belief_play, "ContextTeacher", solved)
+    taught = replace(SMALL, contexts=(100,), context_iterations=(7,))
+    said, hands = [], Hands(load("liars_dice", dice=(1, 1)), "cpu")
+    found = taught.teachers([hands], 1, lambda *words: said.append(words))
+    assert found == {0: "solution"}
+    tried = [f"solving 6 against 6 hands with {n} contexts, iteration" for n in (100, 50, 25)]
+    assert said == [(activity, 0, 7) for activity in tried]
+
+
+def test_a_run_says_that_it_solves_tables(tmp_path):
+    taught = replace(
+        SMALL, contexts=(50,), context_iterations=(2,), steps=2, rounds=1, iterations=1
+    )
+    said = []
+    run = Run(taught, tmp_path, seed=1)
+    assert not run.method.teachers
+    run.train(stage=lambda *words: said.append(words))
+    first = "solving 3 against 3 hands with 50 contexts, iteration"
+    assert [words for words in said if words[0] == first] == [(first, n, 2) for n in range(3)]
+
+
+def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
+    taught = replace(
+        SMALL,
+        others=({"dice": (1, 2)}, {"dice": (2, 2)}, {"dice": (1, 3)}),
+        contexts=(50, 50, 50),
+        context_iterations=(1, 1, 1),
+        game_share=0.3,
+        taught_share=0.5,
+    )
+    method = Run(taught, tmp_path, seed=1).method
+    method.teachers = taught.teachers(method.all_hands, 1, lambda *_: None)
+    assert [*method.teachers] == [0, 1, 2]
+    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 21, 0.5 * 12 / 21, 0.2])
+
+
+def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):
+    taught = replace(
+        SMALL,
+        contexts=(600,),
+        context_iterations=(60,),
+        policy_weight=1.0,
+        learning_rate=3e-3,
+        iterations=2,
+        gate_every=1,
+    )
+    run = Run(taught, tmp_path, seed=1)
+    first, last = (run.method.iterate(n, lambda *_: None)["loss_policy_3_3"] for n in (1, 2))
+    assert last < first / 2
+    assert exploited(run) < 0.1
+
+
+def test_only_tables_that_fit_are_solved():
+    def solves(dice, bids):
+        hands = Hands(load("liars_dice", dice=dice), "cpu")
+        return replace(recipe("liars_dice", "refine"), exact_bids=bids).solves(hands)
+
+    assert solves((2, 1), 18) and not solves((2, 1), 17)
+    assert solves((2, 2), 24) and not solves((1, 3), 24)
+
+
+def test_a_network_learns_solved_tables_beside_others(tmp_path):
+    taught = replace(
+        SMALL,
+        options={"dice": (2, 1), "sides": 3},
+        others=({"dice": (1, 1)},),
+        others_per_round=0,
+        exact_bids=6,
+        exact_iterations=100,
+        taught_share=0.8,
+        game_share=0.2,
+        tables=(16, 256),
+        policy_weight=1.0,
+        keep=True,
+        iterations=4,
+        gate_every=4,
+    )
+    run = Run(taught, tmp_path, seed=1)
+    look = Lookahead(run.method.all_hands[0], copy.deepcopy(run.method.average))
+    before = look.prior(look.opening())
+    figures = [run.method.iterate(iteration, lambda *_: None) for iteration in range(1, 5)]
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    who = seat_network(game, run.method.average, mode="sample")
+    lost = exploit(game, who).response.exploitability
+    assert lost < 0.08
+    assert figures[-1]["exploitability_3_3"] == pytest.approx(lost, abs=1e-4)
+    assert "exploitability_3_3" not in figures[0], "only at the gate"
+    look = Lookahead(run.method.all_hands[0], run.method.average)
+    assert (look.prior(look.opening()) - before).abs().max() < 0.1, "the other one stays the same"
+    assert "kept.holding" in run.method.arrays(), "a resumed run must know it"
+
+
+def test_with_a_teacher_one_seat_strays_and_only_the_other_learns():
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    method = BeliefMethod(replace(SMALL, explore=1.0, min_survival=1.0), game, "cpu", seed=1)
+    method._begin(1)
+    hands = method.all_hands[0]
+    look, teacher = method.lookahead(hands), ExactTeacher(hands, 10)
+    public = look.opening(64)
+    learnt, _ = method.decide(look, public, teacher, strays=False)
+    assert learnt is not None and len(learnt) == 64
+    assert method.decide(look, public, teacher, strays=True)[0] is None
+    bids_two = torch.zeros(64, len(hands.bids) + 1, 3)
+    bids_two[:, 2] = 1
+    faithful, straying = (
+        method._continuing(look, public, bids_two, strays).standing for strays in (False, True)
+    )
+    assert (faithful == 2).all() and len(straying.unique()) > 1
+    found = method.play(0, 64)  # nobody teaches: both stray, and both learn
+    method.teachers = {0: teacher}
+    taught = method.play(0, 64)
+    assert len(found) == len(taught) == 2 and len(taught[0]) < len(found[0])
+
+
+def test_a_responder_looks_for_the_errors_of_a_network(net):
+    """What it wins is most of what a perfect opponent wins, and its games say where."""
+    look = lookahead(net, (1, 1))
+    found = responses(look, 400, seed=1)
+    assert found == responses(look, 400, seed=1) != responses(look, 400, seed=2)
+    form = Ladder(look.hands.bidding.game)
+    most = respond(form, policy_table(form, look)).exploitability
+    assert 0.8 * most < found.won < 1.1 * most
+    for seat, histories in enumerate(found.histories):
+        assert len(histories) == 400 and all([*made] == sorted({*made}) for made in histories)
+        chosen = {made[1 - seat] for made in histories if len(made) > 1 - seat}
+        assert len(chosen) < 12, "a responder bids what is best with its hand, not anything"
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+def test_the_decisions_of_a_game_come_with_the_beliefs_of_its_bids(net, seat):
+    look = lookahead(net, (1, 2))
+    games = [(), (2,), (0, 3, 4), (0, 3, 4, 9), (5, 7, 8)]
+    found = {}
+    for public in decisions_along(look, games, seat):
+        assert public.mover == seat
+        for bid_set, belief in zip(public.bid_set.tolist(), public.roles[0], strict=True):
+            found.setdefault(bid_set, []).append(belief)
+    prefixes = [made[:n] for made in games for n in range(seat, len(made) + 1, 2)]
+    wanted = Counter(sum(1 << rung for rung in made) for made in prefixes)
+    assert {bid_set: len(beliefs) for bid_set, beliefs in found.items()} == wanted
+    after = look.opening().after(torch.tensor([0]), look.prior(look.opening())[:, 0])
+    if seat == 0:
+        after = after.after(torch.tensor([3]), look.prior(after)[:, 3])
+    belief = found[1 + 8 * (seat == 0)][0]
+    assert torch.allclose(belief, after.roles[0][0], atol=1e-6)
+
+
+def test_decisions_of_responders_games_are_learnt_from_the_teacher():
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    shares = {"response_share": 0.5, "response_games": 40}
+    method = BeliefMethod(replace(SMALL, **shares), game, "cpu", seed=1)
+    method._begin(1)
+    hands = method.all_hands[0]
+    method.teachers = {0: ExactTeacher(hands, 10)}
+    method._respond(1, lambda *_: None)
+    played = method.responses[0].histories
+    method.responses = {0: Responses(([(1, 2)], [(1, 2, 4)]), 0.0)}
+    look, taught = method.lookahead(hands), method.play(0, 64)
+    assert len(played[0]) == len(played[1]) == 40
+    third = look.opening()
+    for rung in (1, 2):
+        third = third.after(torch.tensor([rung]), look.prior(third)[:, rung])
+    same = (taught[0].mine - third.roles[0]).abs().amax(1) < 1e-6
+    same &= taught[0].bids == look.bids(third)
+    assert same.sum() >= 16, "a quarter of 64 tables, where seat 0 learns"
+    policy = method.teachers[0].policy(third)[0]
+    assert (taught[0].policy[same] - policy).abs().max() < 1e-3
+
+
+def exploited(run):
+    trained = run.player(run.method.average, "trained")
+    return exploit(run.game, trained).response.exploitability
+
+
+def test_a_belief_network_learns(tmp_path):
+    run = Run(SMALL, tmp_path, seed=1)
+    before, _ = exploited(run), run.train()
+    assert before > 0.4
+    assert exploited(run) < 0.1
+    run.champion(path := tmp_path / "player.safetensors", {})
+    net, _ = load_net(path)
+    assert net.holding.dtype == torch.float16, "the file is half as large"
+    written = player(f"net:{path},mode=sample", run.game)
+    assert exploit(run.game, written).response.exploitability < 0.1
+
+
+def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
+    large = recipe("liars_dice", "large")
+    pairs = {tuple(options["dice"]) for options in (large.options, *large.others)}
+    assert pairs == set(itertools.product(range(1, 6), repeat=2))
