@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..contract import Result
 
 KEPT, BROKEN, NOT = "[green]kept  [/green]", "[red]BROKEN[/red]", "[yellow]not   [/yellow]"
-SILENCE = 2.0  # seconds after which somebody who waits is told what is being done
+SILENCE = 2.0  # seconds after which somebody who waits learns what is being done
 
 
 @app.command(epilog="Example: kibitz check ./my_game.py")

@@ -252,7 +252,7 @@ class AlphaBeta:
                 f"{self.game.name}: alpha-beta needs a position where a seat is to move"
             )
         self.epoch = self.epoch % MOST_EPOCHS + 1
-        if self.epoch == 1:  # otherwise entries of other searches can be told by their epoch
+        if self.epoch == 1:  # otherwise entries of other searches show by their epoch
             self.shared.table[:] = 0
         desks = self.desks
         desks["epoch"] = self.epoch

@@ -370,7 +370,7 @@ def action_text(s, action):
 
 
 def news(s, seat, move):
-    """Cards are told to those who see them; all else to everybody."""
+    """Those who see cards hear of them; everybody hears of all else."""
     if s.mode != CARDS or s.phase not in (DEAL, EXCHANGE):
         return action_text(s, move)
     if s.phase == DEAL:
@@ -381,7 +381,7 @@ def news(s, seat, move):
 
 
 def _exchange_news(s, seat, move):
-    """A gift is told to its giver, and to its receiver when the last one has given."""
+    """The giver hears of a gift at once, its receiver when the last one has given."""
     mover, after = int(s.mover), s.copy()
     after.given[mover] = kind = decode(s, move).value
     eyes = int(seat)
