@@ -1,7 +1,7 @@
 """What a game without secrets may say beside its rules, for alpha-beta search and perft.
 
-All of it is optional: without a word from the game, what a seat knows distinguishes positions, moves
-are tried in their order, and a position that is not yet decided counts as even.
+All of it is optional: without a word from the game, what a seat knows distinguishes positions,
+moves are tried in their order, and a position that is not yet decided counts as even.
 """
 
 from __future__ import annotations
