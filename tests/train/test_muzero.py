@@ -319,7 +319,15 @@ def test_kuhn_poker_is_learnt_to_its_value(tmp_path):
         assert value > -1 / 18 - 0.03, more
 
 
-@pytest.mark.slow  # compiles self-play and search for one more game
+def test_the_smoke_recipe_of_madn_runs(tmp_path):
+    """With less of everything. Whether it learns, the slow test below sees."""
+    run, rows = Run(tiny(recipe("madn", "smoke", max_plies=20)), tmp_path, seed=1), []
+    run.train(progress=rows.append)
+    run.close()
+    assert all(np.isfinite(rows[-1][f"loss_{name}"]) for name in ("policy", "value", "turn", "end"))
+
+
+@pytest.mark.slow  # minutes on one core
 def test_the_smoke_recipe_of_madn_lowers_the_loss(tmp_path):
     run = Run(replace(recipe("madn", "smoke"), iterations=4, gate_every=5), tmp_path, seed=1)
     rows = []
