@@ -53,6 +53,7 @@ def test_an_interrupted_thought_is_the_best_so_far():
 
 
 def test_a_thought_lasts_as_long_as_asked():
+    analyse(NIM, who="mcts:sims=10", seed=1)  # compiles, which is not thinking
     thought = analyse(NIM, who="mcts:sims=10", inquiry=Inquiry(seconds=0.3), seed=1)
     assert thought.simulations > 10
     assert 0.3 <= thought.seconds < 5
