@@ -357,10 +357,11 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
     """How much better every decision went than expected, by what the same seat expected later.
 
     trace: how much of a later surprise belongs to an earlier decision, per decision between them.
-    What comes of straying is not learnt from, and says nothing about earlier decisions. Values are
-    those of games between equals: a view does not show who the others are, and if it was worth more
-    to the learner because they may be compiled players, everybody would be too sure of winning, and
-    a search would not want to pass the move on.
+    What comes of straying is not learnt from, and says nothing about earlier decisions of anybody:
+    whoever learnt from the mistakes of others and not from its own would be too sure of winning.
+    Values are those of games between equals for the same reason: a view does not show who the
+    others are, and if it was worth more because they may be compiled players, a search would not
+    want to pass the move on.
     """
     ticks, seats = stretch.seats.shape[1], later.known.shape[1]
     for i in range(first, end, step):
@@ -380,8 +381,8 @@ def judge_all(first, end, step, stretch, later, lessons, trace, worth):
                 gain = later.values[i, seat] - value + trace * later.gains[i, seat]
             if stretch.strayed[i, tick]:
                 gain = 0.0
-                later.known[i, seat] = 0
                 for k in range(seats):
+                    later.known[i, k] = 0
                     later.scores[i, k], later.margins[i, k] = UNKNOWN, UNKNOWN
             lessons.gains[i, tick] = gain
             lessons.weights[i, tick] = later.known[i, seat]

@@ -123,21 +123,32 @@ def test_whoever_strays_plays_anything(game, net):
 
 
 def test_straying_is_not_learnt_from_and_says_nothing_about_earlier_decisions(game, net):
+    """Whoever strays had an expectation of its own; to the others it says nothing at all."""
     tables = played(game, net, stretches=2, stray_share=0.3)
     learner = PolicyLearner(game, net, PolicyLearning(batch=TABLES, trace=1.0), "cpu", 0)
     stretch, lessons = tables.stretch, learner.judged(tables.stretch)
     strayed = stretch.strayed.astype(bool)
     assert (lessons.weights[strayed] == 0).all()
     assert np.isnan(lessons.values[strayed]).all()
-    followed = 0
-    for i, tick in np.argwhere(~strayed[:, :-2] & strayed[:, 2:]):
-        one, two = stretch.seats[i, tick : tick + 3 : 2]
-        if one == two and not stretch.ended[i, tick : tick + 2].any():
-            gain = stretch.values[i, tick + 2] - stretch.values[i, tick]
-            if stretch.seats[i, tick + 1] != one:
-                followed += 1
-                assert lessons.gains[i, tick] == pytest.approx(gain, abs=1e-6)
-    assert followed
+    own = others = 0
+    for i, tick in np.argwhere(~strayed):
+        rest = slice(tick + 1, None)
+        if not strayed[i, rest].any() or stretch.ended[i, tick]:
+            continue
+        seat, at = stretch.seats[i, tick], tick + 1 + int(strayed[i, rest].argmax())
+        again = np.flatnonzero(stretch.seats[i, tick + 1 : at + 1] == seat)
+        if stretch.ended[i, tick:at].any():
+            continue
+        if not len(again):
+            others += 1
+            assert lessons.weights[i, tick] == 0
+            assert np.isnan(lessons.values[i, tick]).all()
+        elif again[-1] == at - tick - 1:
+            own += 1
+            gain = stretch.values[i, at] - stretch.values[i, tick]
+            assert lessons.gains[i, tick] == pytest.approx(gain, abs=1e-6)
+    assert own
+    assert others
 
 
 def test_the_same_seed_plays_the_same_games(game, net):
