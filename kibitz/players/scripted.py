@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import DTypeLike
+
+from ..batch import compiled_player
 from ..compiled import Function, digest
+from ..devices import HostArray
 from ..game import Game, Planned
 from ..games import FOLDER
 from .sight import Actions, Sight
@@ -32,6 +38,19 @@ class Scripted:
 
     def choose(self, sight: Sight) -> Actions:
         return sight.ask(self.name)
+
+
+def by_kind(game: Game, names: Sequence[str]) -> list[list[str]]:
+    """Players in lists whose tokens have one type: those that follow different plans alike."""
+    kinds: dict[DTypeLike, list[str]] = {}
+    for name in names:
+        kinds.setdefault(compiled_player(game, name).dtype, []).append(name)
+    return list(kinds.values())
+
+
+def tokens_of(game: Game, kind: Sequence[str]) -> HostArray:
+    """The tokens of players of one kind, as kernels take them."""
+    return np.concatenate([compiled_player(game, name) for name in kind])
 
 
 def _sources(function: Function) -> list[Path]:

@@ -9,13 +9,14 @@ from copy import deepcopy
 import numpy as np
 from torch import nn
 
-from ...batch import NO_ACTION, Batch, check_positions, compiled_player, illegal_choice
+from ...batch import NO_ACTION, Batch, check_positions, illegal_choice
 from ...chance import STREAM, streams
 from ...devices import Array, Gpu, as_words, device_named
 from ...game import Game
 from ...nets.evaluate import NetEvaluator
 from ...nets.net import MarginNet
 from ...options import Options
+from ...players.scripted import by_kind, tokens_of
 from ...search.stretch import (
     ANSWERS,
     LEARNER,
@@ -31,7 +32,6 @@ from ...search.stretch import (
 )
 from ..folder import Arrays
 from ..threads import torch_threads
-from ..tree_search.scripted import by_kind
 
 RECORDS = ("states", "rngs", "players")  # of the tables: these are saved as 64-bit words
 SAVED = (*RECORDS, "seated")
@@ -60,10 +60,7 @@ class StretchPlay:
         """Begin a game at every table; at the first `scripted` ones against one of the players."""
         put, game = self.device.put, self.game
         self.players = by_kind(game, players)
-        self.tokens = [
-            put(np.concatenate([compiled_player(game, name) for name in names]))
-            for names in self.players
-        ]
+        self.tokens = [put(tokens_of(game, kind)) for kind in self.players]
         self.seating = Seating(
             players=len(players),
             teams=put(np.array(game.teams, np.int64)),

@@ -6,15 +6,15 @@ players show short ones, and what wins them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
-from ...batch import NO_ACTION, compiled_player, illegal_choice
+from ...batch import NO_ACTION, illegal_choice
 from ...game import Game, GameError
 from ...options import whole_number
+from ...players.scripted import by_kind, tokens_of
 from ...search.rolling import (
     ENDED,
     FULL,
@@ -67,10 +67,7 @@ class ScriptedPlay(NotedTables):
         if not (names := settings.players or tuple(game.players)):
             raise GameError(f"{game.name} has no compiled players to learn from")
         self.players = by_kind(game, names)
-        self.tokens = [
-            self.device.put(np.concatenate([compiled_player(game, name) for name in names]))
-            for names in self.players
-        ]
+        self.tokens = [self.device.put(tokens_of(game, kind)) for kind in self.players]
         self.scripts = empty_scripts(self.device, game, size)
 
     def play_round(self) -> Shard:
@@ -132,14 +129,6 @@ class ScriptedPlay(NotedTables):
         if ended < 0 or ended % self.size:
             raise ValueError(f"{ended} games are not whole rounds of {self.size}")
         self.begun = self.ended = ended
-
-
-def by_kind(game: Game, names: Sequence[str]) -> list[list[str]]:
-    """Players in lists whose tokens have one type: those that follow different plans alike."""
-    kinds: dict[DTypeLike, list[str]] = {}
-    for name in names:
-        kinds.setdefault(compiled_player(game, name).dtype, []).append(name)
-    return list(kinds.values())
 
 
 def judged(shard: Shard, spread: float) -> Shard:
