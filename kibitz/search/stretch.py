@@ -32,7 +32,7 @@ from ..game import (
     start,
     turn,
 )
-from .tree import uniform
+from .tree import softmax, uniform
 
 LEARNER = -1  # who sits at a seat, if not a compiled player with a number
 DECIDES, ANSWERS = 0, 1  # a table waits for the learner, or for a compiled player
@@ -255,24 +255,13 @@ def look_all(first, end, step, tables, views):
 
 
 @rule
-def softmax_sum(logits, legal, count):
-    """The highest logit of a list of actions, and the sum of exponentials relative to it."""
-    highest, total = logits[legal[0]], 0.0
-    for j in range(1, count):
-        highest = max(highest, logits[legal[j]])
-    for j in range(count):
-        total += math.exp(np.float64(logits[legal[j]] - highest))
-    return highest, total
-
-
-@rule
 def drawn(logits, legal, count, rng):
     """The place of an action drawn from a policy."""
-    highest, total = softmax_sum(logits, legal, count)
+    top, total = softmax(logits, legal, count)
     left, chosen = uniform(rng) * total, 0
     for j in range(count):
         chosen = j
-        left -= math.exp(np.float64(logits[legal[j]] - highest))
+        left -= math.exp(np.float64(logits[legal[j]]) - top)
         if left < 0.0:
             break
     return chosen
@@ -281,8 +270,8 @@ def drawn(logits, legal, count, rng):
 @rule
 def chance_of(logits, legal, count, chosen):
     """The logarithm of the probability that a policy gives to the action at a place."""
-    highest, total = softmax_sum(logits, legal, count)
-    return logits[legal[chosen]] - highest - math.log(total)
+    top, total = softmax(logits, legal, count)
+    return np.float64(logits[legal[chosen]]) - top - math.log(total)
 
 
 @kernel

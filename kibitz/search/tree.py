@@ -422,15 +422,28 @@ def keep_leaf(t, name, slot, nodes, edges):
 
 
 @rule
+def softmax(logits, acts, count):
+    """The highest logit of a list of actions, and the sum of exponentials relative to it."""
+    top, total = -1e30, 0.0
+    for j in range(count):
+        top = max(top, np.float64(logits[acts[j]]))
+    for j in range(count):
+        total += math.exp(np.float64(logits[acts[j]]) - top)
+    return top, total
+
+
+@rule
+def prior_of(logit, top, total):
+    """The probability of an action in 32 bits, as edges keep it. top, total: of its `softmax`."""
+    return np.float32(math.exp(np.float64(logit) - top) / total)
+
+
+@rule
 def set_priors(t, node, edges, logits):
     """The softmax of the legal logits, once the node has been made."""
-    top, total = -1e30, 0.0
+    top, total = softmax(logits, t.acts, t.legal)
     for j in range(t.legal):
-        top = max(top, np.float64(logits[t.acts[j]]))
-    for j in range(t.legal):
-        total += math.exp(np.float64(logits[t.acts[j]]) - top)
-    for j in range(t.legal):
-        edges[node.edge + j].prior = math.exp(np.float64(logits[t.acts[j]]) - top) / total
+        edges[node.edge + j].prior = prior_of(logits[t.acts[j]], top, total)
 
 
 @rule
