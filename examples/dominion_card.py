@@ -67,7 +67,8 @@ def with_option(text, option):
 def strengths(text, simulations, device):
     """The player's text by its name in the card, alone and with searches.
 
-    One simulation makes the root and plays what the network prefers, without leaving the GPU.
+    One simulation is the network alone, which plays what it prefers. Its games with strategies of
+    Dominion stay on the device from the first move to the last, see `arena.lone_networks`.
     """
     text = with_option(text, f"device={device}")
     named = {n: f"champion:sims={n}" if n else "champion" for n in simulations}
@@ -126,7 +127,7 @@ def main() -> None:
     words.add_argument("--hardest", action="store_true", help="only whoever wins most there")
     words.add_argument("--kingdoms", nargs="*", default=[], help="only these")
     words.add_argument("--device", default="cpu")
-    words.add_argument("--at-once", type=int, default=8192, help="games in lockstep")
+    words.add_argument("--at-once", type=int, default=16384, help="games in lockstep")
     words.add_argument("--save", type=Path, default=Path("dominion_card.sqlite"))
     words.add_argument("--card", type=Path, help="the champion's card, to write the results into")
     asked = words.parse_args()

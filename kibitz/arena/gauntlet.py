@@ -92,7 +92,7 @@ def gauntlet(
     *,
     games: int,
     seed: int = 1,
-    at_once: int = 8192,
+    at_once: int = 16384,
     progress: Progress = lambda who, done, of: None,
 ) -> Gauntlet:
     """Let every player meet its opponents, at least `games` games at each table.

@@ -23,6 +23,7 @@ from ..devices import Array
 from ..game import Game, GameError
 from ..options import Options, shown
 from ..players import Player, Scripted, Sight, answers, player
+from .lone_networks import play_lone_networks
 
 GROUPS_IN_A_CHUNK = 500  # saved and shown together; part of what a saved match means
 Z95 = 1.959964
@@ -329,8 +330,9 @@ def play_on(batch: Batch, players: Sequence[Player], who: Array, own: Array) -> 
     """Play games to the end in lockstep, from where they stand; streams move on.
 
     Compiled players decide first, until all games wait for others: who searches gets more tables at
-    a time, and that costs a GPU hardly more.
+    a time, and that costs a GPU hardly more. Networks that do not search need nobody to wait.
     """
+    play_lone_networks(batch, players, who, own)
     scripted = np.array([isinstance(who_plays, Scripted) for who_plays in players])
     while True:
         batch.settle()
