@@ -36,7 +36,7 @@ from ..seeds import derived
 from ..weights import AveragingMethod, Holders
 from .responses import Responses, decisions_along, responses
 from .rows import changed, concatenated
-from .teachers import ContextTeacher, ExactTeacher, Teacher
+from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
@@ -74,6 +74,9 @@ class BeliefPlay(Training):
     the others in their order. Those with 0 and those after the last number are not solved so."""
     context_iterations: tuple[int, ...] = ()
     """Iterations that solve them."""
+    context_solutions: int = 1
+    """Solutions of each of these tables, with contexts from other games. Their mean is learnt: what
+    one gets wrong, others get right."""
     weak: tuple[str, ...] = ()
     """Players whose actions seats expect at times in the solution of the game itself; what they do
     must depend on their hand and the standing bid alone."""
@@ -128,9 +131,14 @@ class BeliefPlay(Training):
         for table, hands in enumerate(all_hands):
             contexts, iterations = sizes.get(table, (0, 0))
             if contexts:
-                weak = () if table else self.weak
-                found[table] = self._with_contexts(hands, contexts, iterations, seed, weak, stage)
-                torch.cuda.empty_cache()  # the next solver may need all of it
+                weak, solutions = () if table else self.weak, []
+                for number in range(self.context_solutions):
+                    own = derived(seed, "contexts", number)
+                    solutions.append(
+                        self._with_contexts(hands, contexts, iterations, own, weak, stage)
+                    )
+                    torch.cuda.empty_cache()  # the next solver may need all of it
+                found[table] = MeanTeacher(solutions)
             elif table and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
