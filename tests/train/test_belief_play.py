@@ -209,7 +209,7 @@ def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
     method = Run(taught, tmp_path, seed=1).method
     method.teachers = taught.teachers(method.all_hands, 1, lambda *_: None)
     assert [*method.teachers] == [0, 1, 2]
-    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 21, 0.5 * 12 / 21, 0.2])
+    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 25, 0.5 * 16 / 25, 0.2])
 
 
 def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):

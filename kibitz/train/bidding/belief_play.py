@@ -82,7 +82,7 @@ class BeliefPlay(Training):
     must depend on their hand and the standing bid alone."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
-    part grows with its number of bids."""
+    part grows with the square of its number of bids."""
     keep: bool = False
     """Whether the network learns what it was at the start at tables that are not solved, so that it
     stays the same there; otherwise their decisions are solved one step ahead."""
@@ -450,7 +450,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def _shares(self, tables: list[int]) -> list[float]:
         """The shares of these tables in the steps of a round."""
-        game, size = self.recipe.game_share, {n: len(self.all_hands[n].bids) for n in tables}
+        game, size = self.recipe.game_share, {n: len(self.all_hands[n].bids) ** 2 for n in tables}
         taught = [n for n in tables if n and n in self.teachers]
         others = [n for n in tables if n and n not in self.teachers]
         by_bids = self.recipe.taught_share * bool(taught) / max(sum(size[n] for n in taught), 1)
