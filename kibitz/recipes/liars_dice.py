@@ -60,9 +60,9 @@ EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
 REFINE = replace(
     LARGE,
     others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
-    contexts=(1_000_000, 1_000_000, 1_000_000),  # five, four and three dice each
-    context_iterations=(80, 110, 200),
-    context_solutions=4,
+    contexts=(500_000, 500_000, 700_000),  # five, four and three dice each
+    context_iterations=(60, 80, 100),
+    context_solutions=6,
     weak=("honest",),
     exact_bids=24,
     exact_iterations=200,
