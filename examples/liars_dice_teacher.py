@@ -4,8 +4,8 @@
 
 `--recipe refine` solves tables so (`kibitz/bidding/contexts.py`). A responder that knows the
 solution plays against it, looking one and two bids ahead; what it wins, a network that has learnt
-the solution perfectly would lose, too. Five dice each with two million contexts need a GPU with
-80 GB.
+the solution perfectly would lose, too. Several solutions lose less
+together (`--solutions 4`). Five dice each with two million contexts need a GPU with 80 GB.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from kibitz.bidding.hands import Hands
 from kibitz.bidding.lookahead import Public
 from kibitz.chance import streams
 from kibitz.games import load
-from kibitz.train.bidding.teachers import ContextTeacher
+from kibitz.train.bidding.teachers import ContextTeacher, MeanTeacher
 
 TOGETHER = 512  # histories that the solution is asked about
 CHUNK = 1000  # games in lockstep
@@ -63,6 +63,7 @@ def main() -> None:
     words.add_argument("dice", help="of both seats, as in 3,3")
     words.add_argument("--contexts", type=int, default=100_000)
     words.add_argument("--iterations", type=int, default=80)
+    words.add_argument("--solutions", type=int, default=1, help="whose mean is measured")
     words.add_argument("--weak", nargs="*", default=[], help="players expected at times")
     words.add_argument("--games", type=int, default=4000)
     words.add_argument("--device", default="cpu")
@@ -75,9 +76,11 @@ def main() -> None:
         if done % max(asked.iterations // 10, 1) == 0:
             print(f"{time.monotonic() - began:.0f} s: iteration {done}", flush=True)
 
-    teacher = ContextTeacher(
-        hands, asked.contexts, asked.iterations, asked.seed, asked.weak, progress
-    )
+    solutions = [
+        ContextTeacher(hands, asked.contexts, asked.iterations, seed, asked.weak, progress)
+        for seed in range(asked.seed, asked.seed + asked.solutions)
+    ]
+    teacher = MeanTeacher(solutions)
     climb, ask = BiddingGame(game), policies(teacher, asked.device)
     for depth in (1, 2):
         won, error = bound(climb, ask, depth, asked.games, asked.device)

@@ -99,9 +99,13 @@ def public_after(look: Lookahead, histories: Sequence[History]) -> Public:
     before = sorted({history[:-1] for history in histories}, key=lambda history: history[-1:])
     numbers = {history: number for number, history in enumerate(before)}
     pairs = [(numbers[history[:-1]], history[-1]) for history in histories]
+    return after_bids(look, public_after(look, before), pairs)
+
+
+def after_bids(look: Lookahead, public: Public, pairs: Sequence[tuple[int, int]]) -> Public:
+    """What is public after bids, each with the number of its table and its rung."""
     rows, rungs = torch.tensor(pairs, device=look.hands.device).T
-    public, first = public_after(look, before), 0
-    odds = torch.empty(len(histories), public.roles[0].shape[1], device=look.hands.device)
+    odds, first = torch.empty(len(pairs), public.roles[0].shape[1], device=rows.device), 0
     for policy in _policies(look, public):
         here = ((first <= rows) & (rows < first + len(policy))).nonzero()[:, 0]
         odds[here] = policy[rows[here] - first, rungs[here]]

@@ -156,6 +156,20 @@ def test_seats_expect_mistakes_like_those_of_weak_players():
     assert torch.allclose(after, hands.odds[0] * bids, atol=1e-6)
 
 
+def test_the_mean_of_several_solutions_is_learnt():
+    """They remember different contexts, and each finds them in its own games."""
+    hands = Hands(load("liars_dice", dice=(1, 2), sides=3), "cpu")
+    recipe = replace(SMALL, contexts=(60,), context_iterations=(5,), context_solutions=2)
+    teacher = recipe.teachers([hands], 1, lambda *_: None)[0]
+    first, second = (solution.solution.contexts.keys for solution in teacher.solutions)
+    assert any(not torch.equal(*keys) for keys in zip(first, second, strict=True))
+    look = Lookahead(hands, BeliefNet(BeliefConfig((3, 6), 10, width=8, depth=1, rank=2)))
+    public = look.opening().after(torch.tensor([2]), look.prior(look.opening())[:, 2])
+    played = torch.stack([solution.policy(public) for solution in teacher.solutions])
+    assert (played[0] - played[1]).abs().max() > 1e-3
+    assert torch.allclose(teacher.policy(public), played.mean(0), atol=1e-6)
+
+
 def test_contexts_that_have_no_room_are_halved(monkeypatch):
     def solved(hands, contexts, *settings):
         if contexts > 30:
@@ -166,7 +180,7 @@ def test_contexts_that_have_no_room_are_halved(monkeypatch):
     taught = replace(SMALL, contexts=(100,), context_iterations=(7,))
     said, hands = [], Hands(load("liars_dice", dice=(1, 1)), "cpu")
     found = taught.teachers([hands], 1, lambda *words: said.append(words))
-    assert found == {0: "solution"}
+    assert found.keys() == {0} and found[0].solutions == ["solution"]
     tried = [f"solving 6 against 6 hands with {n} contexts, iteration" for n in (100, 50, 25)]
     assert said == [(activity, 0, 7) for activity in tried]
 
@@ -195,7 +209,7 @@ def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
     method = Run(taught, tmp_path, seed=1).method
     method.teachers = taught.teachers(method.all_hands, 1, lambda *_: None)
     assert [*method.teachers] == [0, 1, 2]
-    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 21, 0.5 * 12 / 21, 0.2])
+    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 25, 0.5 * 16 / 25, 0.2])
 
 
 def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):

@@ -36,7 +36,7 @@ from ..seeds import derived
 from ..weights import AveragingMethod, Holders
 from .responses import Responses, decisions_along, responses
 from .rows import changed, concatenated
-from .teachers import ContextTeacher, ExactTeacher, Teacher
+from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
@@ -74,12 +74,15 @@ class BeliefPlay(Training):
     the others in their order. Those with 0 and those after the last number are not solved so."""
     context_iterations: tuple[int, ...] = ()
     """Iterations that solve them."""
+    context_solutions: int = 1
+    """Solutions of each of these tables, with contexts from other games. Their mean is learnt: what
+    one gets wrong, others get right."""
     weak: tuple[str, ...] = ()
     """Players whose actions seats expect at times in the solution of the game itself; what they do
     must depend on their hand and the standing bid alone."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
-    part grows with its number of bids."""
+    part grows with the square of its number of bids."""
     keep: bool = False
     """Whether the network learns what it was at the start at tables that are not solved, so that it
     stays the same there; otherwise their decisions are solved one step ahead."""
@@ -128,9 +131,14 @@ class BeliefPlay(Training):
         for table, hands in enumerate(all_hands):
             contexts, iterations = sizes.get(table, (0, 0))
             if contexts:
-                weak = () if table else self.weak
-                found[table] = self._with_contexts(hands, contexts, iterations, seed, weak, stage)
-                torch.cuda.empty_cache()  # the next solver may need all of it
+                weak, solutions = () if table else self.weak, []
+                for number in range(self.context_solutions):
+                    own = derived(seed, "contexts", number)
+                    solutions.append(
+                        self._with_contexts(hands, contexts, iterations, own, weak, stage)
+                    )
+                    torch.cuda.empty_cache()  # the next solver may need all of it
+                found[table] = MeanTeacher(solutions)
             elif table and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
@@ -442,7 +450,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def _shares(self, tables: list[int]) -> list[float]:
         """The shares of these tables in the steps of a round."""
-        game, size = self.recipe.game_share, {n: len(self.all_hands[n].bids) for n in tables}
+        game, size = self.recipe.game_share, {n: len(self.all_hands[n].bids) ** 2 for n in tables}
         taught = [n for n in tables if n and n in self.teachers]
         others = [n for n in tables if n and n not in self.teachers]
         by_bids = self.recipe.taught_share * bool(taught) / max(sum(size[n] for n in taught), 1)

@@ -95,6 +95,16 @@ class ContextTeacher(Teacher):
         return self.solution.tables[public.mover][rows].float()
 
 
+class MeanTeacher(Teacher):
+    """The mean of what several solutions of one table play."""
+
+    def __init__(self, solutions: Sequence[Teacher]) -> None:
+        self.solutions = solutions
+
+    def weights(self, public: Public) -> Tensor:
+        return torch.stack([solution.policy(public) for solution in self.solutions]).sum(0)
+
+
 def weak_player(hands: Hands, name: str) -> Weak:
     """What a player does who looks at nothing but its hand and the standing bid."""
     climb = hands.bidding
