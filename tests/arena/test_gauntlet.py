@@ -125,5 +125,7 @@ def test_the_script_writes_the_card(network, tmp_path, monkeypatch, capsys):
     assert "against whoever wins most there" in capsys.readouterr().out
     only = tmp_path / "only.json"
     run_script(monkeypatch, *always, *words[:4], "--hardest", "--card", str(only))
-    met = [k for row in json.loads(only.read_text())["results"] for k in row["by_kingdom"]]
-    assert sorted(met) == ["improvements", "seed:3"], "one opponent each"
+    (row,) = json.loads(only.read_text())["results"]
+    assert row["against"] == "whoever wins most there" and row["games"] == 4
+    assert sorted(row["by_kingdom"]) == ["improvements", "seed:3"]
+    assert {who for who, _ in row["by_kingdom"].values()} <= {"bmu", "smithy1"}
