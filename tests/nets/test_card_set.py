@@ -217,6 +217,15 @@ def test_views_may_be_flat(either):
 # What comes out ----------------------------------------------------------------------------------
 
 
+def test_torch_compiles_the_network_as_a_whole():
+    """A training may ask for it: nothing in it may depend on numbers that only the host knows."""
+    views, small = some_views(6, 17), CardSetNet(CardSetConfig(slots=17, layers=1)).eval()
+    compiled = torch.compile(small.heads, fullgraph=True, dynamic=False, backend="eager")
+    plain = small.heads(views)
+    for one, other in zip(plain[:2], compiled(views)[:2], strict=True):
+        assert torch.equal(one, other)
+
+
 def torch_layer(layer):
     """Torch's own layer with the weights of ours."""
     before = isinstance(layer, TokenLayer)

@@ -414,7 +414,7 @@ def test_a_gpu_plays_and_learns(game, net):
         tables.begin(5, ("random",), 9)
         tables.play(net)
         stretches[device] = Stretch(*map(tables.device.get, tables.stretch))
-        learner = PolicyLearner(game, net, PolicyLearning(batch=64), device, 0)
+        learner = PolicyLearner(game, net, PolicyLearning(batch=64, compiled=True), device, 0)
         which = torch.arange(64, device=device)
         for _ in range(6):
             examples = learner.examples_of(tables.stretch, learner.judged(tables.stretch), which)

@@ -60,6 +60,8 @@ class PolicyLearning:
     """The margin that a network calls 1; larger ones are cut."""
     margin_share: float = 0.0
     """Share of the margin in the result."""
+    compiled: bool = False
+    """Whether torch compiles the network on a GPU: that takes a minute, and steps are shorter."""
     first_places: bool = False
     """Whether the first place is all that counts, where the score says more: 1 for it, and all
     others lose that in equal parts."""
@@ -87,6 +89,8 @@ class PolicyLearner(Stepper[Any, Any]):
     ) -> None:
         super().__init__(game, net, learning, device, seed)
         self.learning = learning
+        compiled = learning.compiled and device == "cuda"
+        self.heads = torch.compile(net.heads, dynamic=False) if compiled else net.heads
         self.lanes = device_named(device)
         self.seen = torch.zeros(learning.batch, game.view_size, device=device)
         self.rows = empty_examples(self.lanes, game, learning.batch, self.seen)
@@ -135,7 +139,7 @@ class PolicyLearner(Stepper[Any, Any]):
     def find_gradients(self, examples: Any) -> dict[str, Tensor]:
         self.optimiser.zero_grad(set_to_none=True)
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
-            logits, values, margins = self.net.heads(examples.views)
+            logits, values, margins = self.heads(examples.views)
         losses = self.losses(examples, logits.float(), values.float(), margins)
         learning = self.learning
         total = losses["policy"] - examples.entropy * losses["entropy"]

@@ -55,8 +55,9 @@ class PolicyTraining(Training):
             del described["growth"]
         if not self.stray_share:
             del described["stray_share"]
-        if self.learning.entropy_kept == PolicyLearning.entropy_kept:
-            del described["learning"]["entropy_kept"]
+        for name in ("entropy_kept", "compiled"):
+            if getattr(self.learning, name) == getattr(PolicyLearning, name):
+                del described["learning"][name]
         return described
 
     def grown(self, game: Game, iteration: int) -> Game:
