@@ -4,7 +4,8 @@
 
 Run it from the repository. The kingdoms are the six recommended ones and the random ones of the
 seeds 1 to 20; a strategy is met where the kingdom has all cards that it buys. Results are kept in a
-file: run it again to go on, or for some opponents only (`--against bmu --games 2000`); `--games 0`
+file: run it again to go on, or for some opponents only (`--against bmu --games 2000`), which may be
+any players (`--against champion:sims=32,device=cuda`: thousands of tables fill a GPU); `--games 0`
 prints what there is. `--hardest` meets only whoever has won most from the network alone in each
 kingdom, in other games than those in which they were found. `--card FILE` writes results into the
 champion's card, too.
@@ -47,9 +48,10 @@ def opponents(games, only, device):
     for name, strategy in next(iter(games.values())).players.items():
         cards = {int(card) for field in ("cards", "plays") for card in strategy.plan[field].flat}
         needed = {card for card in cards if card >= 7}  # the others are in every game
-        has = [k for k in games if name in EVERYWHERE or needed <= set(kingdom(k))]
-        found |= {name: has} if has else {}
-    return {who: at for who, at in found.items() if not only or who.split(",device")[0] in only}
+        found[name] = [k for k in games if name in EVERYWHERE or needed <= set(kingdom(k))]
+    known = {who.split(",device")[0]: who for who in found}
+    met = {known.get(who, who): found.get(known.get(who), list(games)) for who in only or known}
+    return {who: at for who, at in met.items() if at}
 
 
 def hardest(found: Gauntlet, text, met):

@@ -123,6 +123,8 @@ def test_the_script_writes_the_card(network, tmp_path, monkeypatch, capsys):
     )
     assert rows["champion", "bmu"]["taught"] and rows["champion", "bmu"]["games"] == 4
     assert "against whoever wins most there" in capsys.readouterr().out
+    run_script(monkeypatch, *always, *words[:4], "--against", f"net:{network}")
+    assert "50.0%" in capsys.readouterr().out, "a network met itself, in both seats of every deal"
     only = tmp_path / "only.json"
     run_script(monkeypatch, *always, *words[:4], "--hardest", "--card", str(only))
     (row,) = json.loads(only.read_text())["results"]
