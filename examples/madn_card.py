@@ -5,10 +5,10 @@
 
 Run it from the repository. The champion plays alone and with a search of true positions, against
 the game's own players and a search with rollouts. A network that imagines the game (`--recipe
-muesli`) searches in its own model instead; its results have a place of their own in the card,
-`muzero`. In team games they also sit beside strange partners, because a person will sit there.
-Every result is written at once, in place of an earlier one of the same match; run it again for
-other opponents or more games.
+muesli`) searches in its own model instead; its results have a part of their own in the card,
+`muzero` or what `--part` says. In team games they also sit beside strange partners, because a
+person will sit there. Every result is written at once, in place of an earlier one of the same
+match; run it again for other opponents or more games.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ def merged(results, row):
     return [old for old in results if (old["player"], old["against"]) != match_of] + [row]
 
 
-def write(path, text, row):
-    """Put a result into the card: of the champion, or of the network that imagines the game."""
+def write(path, part, row):
+    """Put a result into a part of the card, or without one among the champion's."""
     card = json.loads(path.read_text())
-    place = card if text == "champion" else card.setdefault("muzero", {})
+    place = card if part is None else card.setdefault(part, {})
     place["results"] = merged(place.get("results", []), row)
     path.write_text(json.dumps(card, indent=1, ensure_ascii=False) + "\n")
 
@@ -116,16 +116,21 @@ def main() -> None:
     words.add_argument("--games", type=int, default=4000)
     words.add_argument("--simulations", type=int, default=50)
     words.add_argument("--against", nargs="*", default=list(BASELINES))
+    words.add_argument("--only", nargs="*", help="who plays, by names in the card; default: all")
+    words.add_argument("--part", default="muzero", help="where a card has the network's results")
     words.add_argument("--device", default="cpu")
     words.add_argument("--card", type=Path, help="the champion's card, to write the results into")
     asked = words.parse_args()
     game = load("madn", preset=asked.preset)
     here = [other for other in asked.against if other.partition(":")[0] in names(game)]
+    part = None if asked.player == "champion" else asked.part
     for name, who in seated(game, asked.player, asked.simulations, asked.device).items():
+        if asked.only is not None and name not in asked.only:
+            continue
         for other in here if "beside" not in name else [o for o in here if o in PARTNERS]:
             row = entry(game, who, name, other, asked.games)
             if asked.card is not None:
-                write(asked.card, asked.player, row)
+                write(asked.card, part, row)
 
 
 if __name__ == "__main__":

@@ -92,12 +92,15 @@ def test_a_network_that_imagines_the_game_has_its_place_in_a_card(tmp_path, monk
     save_net(saved, net, {"game": game.describe()})
     card.write_text('{"results": [], "muzero": {"results": [{"player": "x", "against": "y"}]}}')
     words = ["card", "dmadn_teams", f"net:{saved}", "--games", "2", "--simulations", "2"]
-    monkeypatch.setattr(sys, "argv", [*words, "--against", "random", "--card", str(card)])
-    runpy.run_path(str(ROOT / "examples" / "madn_card.py"), run_name="__main__")
+    words += ["--against", "random", "--card", str(card)]
+    for more in [], ["--part", "again", "--only", "network alone"]:
+        monkeypatch.setattr(sys, "argv", [*words, *more])
+        runpy.run_path(str(ROOT / "examples" / "madn_card.py"), run_name="__main__")
     found = json.loads(card.read_text())
     named = [row["player"] for row in found["muzero"]["results"]]
     assert named == ["x", "network alone", "in its own model, 2 simulations"]
     assert found["results"] == []
+    assert [row["player"] for row in found["again"]["results"]] == ["network alone"]
 
 
 def test_the_readme_lists_every_game_with_its_own_words():
