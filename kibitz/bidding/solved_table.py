@@ -22,7 +22,7 @@ from .belief_tracker import History
 from .exact.ladder import BID, CALL, Ladder
 
 MOST_BIDS = 18  # 2^18 histories: an iteration takes a tenth of a second
-PER_ROUND = 6  # iterations of CFR+
+PER_ROUND = 10  # iterations of CFR+
 ENOUGH = 16 * PER_ROUND  # before that a good network is harder to exploit
 
 
