@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 import torch
@@ -89,7 +90,8 @@ class PolicyLearner(Stepper[Any, Any]):
     ) -> None:
         super().__init__(game, net, learning, device, seed)
         self.learning = learning
-        compiled = learning.compiled and device == "cuda"
+        # torch compiles for a GPU with triton, which does not come with it on every system.
+        compiled = learning.compiled and device == "cuda" and find_spec("triton") is not None
         self.heads = torch.compile(net.heads, dynamic=False) if compiled else net.heads
         self.lanes = device_named(device)
         self.seen = torch.zeros(learning.batch, game.view_size, device=device)
