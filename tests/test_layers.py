@@ -54,7 +54,9 @@ FROM_OUTSIDE = {room: {"numpy", "numba"} for room in COMPILING}
 FROM_OUTSIDE["nets"] = {"numpy", "torch", "safetensors"}
 FROM_OUTSIDE["portable"] = {"numpy"}
 
-BY_HAND = {"fused.py": {"triton"}, "tiles.py": {"llvmlite"}}  # machine code of their own
+# Triton's kernels are of one network's or solver's own matrices, and no rules.
+FUSED = ("fused.py", "fused_cards.py", "fused_contexts.py")
+BY_HAND = {**{file: {"triton"} for file in FUSED}, "tiles.py": {"llvmlite"}}  # machine code
 
 UNCOMPILED = {"devices", "notation", "open_rules", "options", "records"}  # ground without rules
 
@@ -163,8 +165,8 @@ def test_rule_and_kernel_are_the_only_ways_to_compile(path):
     ways = {"njit", "jit", "vectorize", "guvectorize", "cfunc", "stencil", "jit_module"}
     used = {name.rpartition(".")[2] for name in modules_used_by(path)} & ways
     used |= decorators_of(path) & ways
-    # triton's kernels are a network's own matrices, and no rules
-    assert used <= {"compiled.py": {"njit"}, "fused.py": {"jit"}}.get(path.name, set())
+    allowed = {"compiled.py": {"njit"}, **{file: {"jit"} for file in FUSED}}
+    assert used <= allowed.get(path.name, set())
 
 
 def decorators_of(path):
