@@ -13,6 +13,7 @@ import numpy as np
 from ..chance import Streams
 from ..game import Game
 from ..options import shortened
+from ..search.deciding import decide
 from ..search.latent import LatentSearch
 from ..search.lines import Line
 from ..search.mcts import Evaluator, Search, Settings
@@ -75,34 +76,52 @@ class TreeSearch:
         return f"tree search {json.dumps(settings, sort_keys=True)} {evaluator}"
 
     def choose(self, sight: Sight) -> Actions:
-        chosen = sight.legal[0][:, 0].astype(np.int64)
-        for part, found in self.searched(sight, sight.imagine()):
-            chosen[part] = found.best
+        chosen, states = sight.legal[0][:, 0].astype(np.int64), sight.imagine()
+        for part in self._parts(sight):
+            chosen[part] = self._decide(states[part], sight, part)
         return chosen
+
+    def _decide(self, states: States, sight: Sight, part: Integers) -> Integers:
+        """What to play at tables of these numbers; their streams advance."""
+        size, leaves = self._room(len(part)), self._leaves(sight)
+        again = np.arange(size) % len(part)
+        search = self._ready(size, leaves)
+        assert isinstance(search, Search)
+        decided = decide(search, states[again], sight.rngs[part][again])
+        sight.rngs[part] = decided.rngs[: len(part)]
+        return decided.actions[: len(part)]
 
     def searched(self, sight: Sight, states: States) -> Iterator[tuple[Integers, Found]]:
         """What the search finds wherever there is a choice: numbers of tables, and what of them.
 
         states: as the player imagines the tables.
         """
-        open_ = np.flatnonzero(sight.legal[1] > 1)
-        for first in range(0, len(open_), self.trees):
-            part = open_[first : first + self.trees]
+        for part in self._parts(sight):
             # The streams are the player's: no search can foretell what the table will throw.
             rngs = sight.rngs[part]
             found = self.think(states[part], rngs, self._leaves(sight))
             sight.rngs[part] = rngs
             yield part, found
 
+    def _parts(self, sight: Sight) -> Iterator[Integers]:
+        """The numbers of tables where there is a choice, as many as are searched together."""
+        open_ = np.flatnonzero(sight.legal[1] > 1)
+        for first in range(0, len(open_), self.trees):
+            yield open_[first : first + self.trees]
+
     def think(self, states: States, rngs: Streams, leaves: int = 1) -> Found:
         """Everything that the search finds; `rngs` advance."""
         size = self._room(len(states))
-        if (size, leaves) not in self._searches:
-            self._searches = {(size, leaves): self._search(size, self.settings, leaves)}
-        search, again = self._searches[size, leaves], np.arange(size) % len(states)
+        search, again = self._ready(size, leaves), np.arange(size) % len(states)
         found = search.run(states[again], rngs[again]).first(len(states))
         rngs[:] = search.device.get(search.forest.rngs)[: len(states)]
         return found
+
+    def _ready(self, size: int, leaves: int) -> AnySearch:
+        """The search for so many tables, which is kept for the next decision."""
+        if (size, leaves) not in self._searches:
+            self._searches = {(size, leaves): self._search(size, self.settings, leaves)}
+        return self._searches[size, leaves]
 
     def _search(self, size: int, settings: Settings, leaves: int) -> AnySearch:
         return Search(

@@ -130,12 +130,9 @@ class Search(Rooted):
         most = self.settings.simulations
         count = most if simulations is None else simulations
         count = whole_number("simulations of a run", count, 1, most)
-        states, rngs = self.device.put(states), self.device.put(rngs)
-        self._check(states, rngs)
         if reuse and (self.settings.root == "gumbel" or self.settings.noise):
             raise GameError("only a search with PUCT and without noise can use its trees again")
-        self._check_turns(states)
-        self._plant(states, rngs, reuse)
+        self._plant(*self._checked(states, rngs), reuse)
         self._grow(count, self._deadline())
         return self._found()
 
@@ -152,6 +149,35 @@ class Search(Rooted):
         self._simulate(1, None)
         self._prepare_roots()
         self._simulate(count - 1, deadline)
+
+    def begin(self, states: Array, rngs: Array) -> None:
+        """Only the first simulation, which makes the roots; then `grow` makes the others."""
+        self._plant(*self._checked(states, rngs), reuse=False)
+        self._simulate(1, None)
+
+    def grow(self, simulations: int) -> None:
+        """So many simulations more. What was found stays on the device: see `roots`."""
+        self._simulate(simulations, None)
+
+    def resume(self) -> None:
+        """Go on with trees and positions that somebody has copied into the arrays."""
+        self.grown = True
+        for lane in self.lanes:
+            lane.take_part()
+
+    @functools.cached_property
+    def half(self) -> Search:
+        """The same search of half as many trees."""
+        threads = None if isinstance(self.device, Gpu) else self.device.threads
+        return Search(
+            self.game,
+            self.size // 2,
+            self.settings,
+            evaluator=self.evaluator,
+            device=self.device.name,
+            threads=threads,
+            leaves=self.leaves,
+        )
 
     def more(self, simulations: int) -> Found:
         """Go on with the trees of the last run: what all simulations together have found.
@@ -184,14 +210,19 @@ class Search(Rooted):
         )
         return grown.lines(whole_number("lines", count, 1), whole_number("steps", depth, 1))
 
+    def _checked(self, states: Array, rngs: Array) -> tuple[Array, Array]:
+        """Positions and streams on the device, once they are known to be right."""
+        states, rngs = self.device.put(states), self.device.put(rngs)
+        self._check(states, rngs)
+        self._check_turns(states)
+        return states, rngs
+
     def _plant(self, states: Array, rngs: Array, reuse: bool) -> None:
         if not (reuse and self.grown and self._has_room()):
             self.device.run(clear_all, self.size, self.forest)
         self.forest = self.forest._replace(rngs=rngs)
         self.device.run(plant_all, self.size, self.forest, self.tables, as_words(states))
-        self.grown = True
-        for lane in self.lanes:
-            lane.take_part()
+        self.resume()
 
     def _has_room(self) -> bool:
         """Whether every tree can still take in a new root."""

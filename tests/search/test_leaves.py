@@ -1,8 +1,7 @@
 """Several leaves of one tree at a time: all counted, none left behind, and the same for a seed."""
 
-import numpy as np
 import pytest
-from search_tables import at, positions, wandered
+from search_tables import Opinions, at, positions, wandered
 
 from kibitz.arena.match import match
 from kibitz.arena.table import Table
@@ -19,25 +18,6 @@ WAYS = {
     "gumbel": Settings(simulations=60, root="gumbel"),
     "noise": Settings(simulations=60, noise=0.25),
 }
-
-
-class Opinions:
-    """An evaluator with fixed opinions, in whole numbers; it remembers how much it was asked."""
-
-    def __init__(self, game, strength=1):
-        draw = np.random.default_rng(1).integers
-        self.to_logits = strength * draw(-8, 9, (game.view_size, game.num_actions))
-        self.to_values = strength * draw(-8, 9, (game.view_size, game.seats))
-        self.rows = []
-
-    def room(self, size, view_size):
-        return np.zeros((size, view_size), np.float32)
-
-    def __call__(self, views):
-        self.rows.append(len(views))
-        inputs = np.rint(views * 16).astype(np.int64)
-        logits, values = inputs @ self.to_logits, inputs @ self.to_values
-        return (logits / 256).astype(np.float32), np.clip(values / 512, -1, 1).astype(np.float32)
 
 
 def grown(game, states, settings, leaves, **options):

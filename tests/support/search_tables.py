@@ -27,3 +27,22 @@ def wandered(game, size, seed=5, plies=2):
     batch.wander(plies)
     batch.settle()
     return batch.states[batch.turns() >= 0][:size].copy()
+
+
+class Opinions:
+    """An evaluator with fixed opinions, in whole numbers; it remembers how much it was asked."""
+
+    def __init__(self, game, strength=1):
+        draw = np.random.default_rng(1).integers
+        self.to_logits = strength * draw(-8, 9, (game.view_size, game.num_actions))
+        self.to_values = strength * draw(-8, 9, (game.view_size, game.seats))
+        self.rows = []
+
+    def room(self, size, view_size):
+        return np.zeros((size, view_size), np.float32)
+
+    def __call__(self, views):
+        self.rows.append(len(views))
+        inputs = np.rint(views * 16).astype(np.int64)
+        logits, values = inputs @ self.to_logits, inputs @ self.to_values
+        return (logits / 256).astype(np.float32), np.clip(values / 512, -1, 1).astype(np.float32)
