@@ -116,9 +116,20 @@ def halves(x, M: tl.constexpr, HALF: tl.constexpr):
 
 
 @triton.jit
-def mixed(q, k, v, alike):
-    """What the tokens of one head attend to."""
-    likeness = tl.where(alike, tl.dot(q, tl.trans(k)), MASKED)
+def masks(view, seen, CODES: tl.constexpr):
+    """Two matrices whose product is 0 where a token may attend to another, else MASKED.
+
+    Adding a product takes fewer instructions than a comparison for each pair of tokens.
+    """
+    is_own = view[:, None] == tl.arange(0, CODES)[None, :]
+    barred = tl.where(is_own & seen[:, None], 0.0, MASKED)
+    return tl.where(is_own, 1.0, 0.0).to(tl.bfloat16), barred.to(tl.bfloat16)
+
+
+@triton.jit
+def mixed(q, k, v, own, barred):
+    """What the tokens of one head attend to. own, barred: see `masks`."""
+    likeness = tl.dot(own, tl.trans(barred), tl.dot(q, tl.trans(k)))
     weight = tl.exp2(likeness - tl.max(likeness, 1)[:, None])
     found = tl.dot(weight.to(tl.bfloat16), v) * (1.0 / tl.sum(weight, 1))[:, None]
     return found.to(tl.bfloat16)
@@ -126,7 +137,7 @@ def mixed(q, k, v, alike):
 
 @triton.jit
 def attended(
-    x, alike, matrix, vector,
+    x, own, barred, matrix, vector,
     WIDTH: tl.constexpr, HEAD: tl.constexpr, GROUP: tl.constexpr, M: tl.constexpr,
 ):  # fmt: skip
     """x with what it attends to. matrix: see `attention_parts`.
@@ -144,13 +155,15 @@ def attended(
         q += tl.load(bias + left + tl.arange(0, columns))[None, :]
         q, k = (q * (HEAD**-0.5 * LOG2_E)).to(tl.bfloat16), k.to(tl.bfloat16)
         if GROUP == 1:
-            x += times(mixed(q, k, v, alike), projection, WIDTH, left, 0, HEAD, WIDTH)
+            x += times(mixed(q, k, v, own, barred), projection, WIDTH, left, 0, HEAD, WIDTH)
         else:
             q0, q1 = halves(q, M, HEAD)
             k0, k1 = halves(k, M, HEAD)
             v0, v1 = halves(v, M, HEAD)
-            x += times(mixed(q0, k0, v0, alike), projection, WIDTH, left, 0, HEAD, WIDTH)
-            x += times(mixed(q1, k1, v1, alike), projection, WIDTH, left + HEAD, 0, HEAD, WIDTH)
+            x += times(mixed(q0, k0, v0, own, barred), projection, WIDTH, left, 0, HEAD, WIDTH)
+            x += times(
+                mixed(q1, k1, v1, own, barred), projection, WIDTH, left + HEAD, 0, HEAD, WIDTH
+            )
     return x
 
 
@@ -166,7 +179,7 @@ def fed(x, matrix, vector, WIDTH: tl.constexpr, CHUNK: tl.constexpr):
     return x
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["count"])  # compiling takes seconds
 def card_kernel(
     views,  # float32 [count, VIEW]
     table,  # bfloat16 [count, WIDTH]: the global token
@@ -184,6 +197,7 @@ def card_kernel(
     GROUP: tl.constexpr,  # heads at a time
     LAYERS: tl.constexpr,
     M: tl.constexpr,  # rows of a tile
+    CODES: tl.constexpr,  # more than views of a tile, 16 or more for the tensor cores
     CHUNK: tl.constexpr,
 ):
     rows, columns = tl.arange(0, M), tl.arange(0, WIDTH)
@@ -194,16 +208,15 @@ def card_kernel(
     card = views + number * VIEW + token - 1
     held = is_card & (tl.load(card + ACTIVE, mask=is_card, other=0.0) >= 0.5)
     is_table = here & (token == 0)
-    alike = (view[:, None] == view[None, :]) & (held | is_table)[None, :]
+    own, barred = masks(view, held | is_table, CODES)
 
     x = embedded(card, is_card, channels, matrices, vectors, WIDTH)
-    at = number[:, None] * WIDTH + columns[None, :]
-    given = tl.load(table + at, mask=is_table[:, None], other=0.0).to(tl.float32)
-    x = tl.where(is_table[:, None], given, x)
+    given = table + number[:, None] * WIDTH + columns[None, :]
+    x = tl.where(is_table[:, None], tl.load(given, mask=is_table[:, None], other=0.0), x)
     matrix = matrices + (INPUTS + EMBEDDED) * EMBEDDED + (EMBEDDED + AT_TABLE_INPUTS) * WIDTH
     vector = vectors + 6 * EMBEDDED + 3 * WIDTH
     for _ in range(LAYERS):
-        x = attended(x, alike, matrix, vector, WIDTH, HEAD, GROUP, M)
+        x = attended(x, own, barred, matrix, vector, WIDTH, HEAD, GROUP, M)
         x = fed(x, matrix + 4 * WIDTH * WIDTH, vector + 3 * WIDTH, WIDTH, CHUNK)
         matrix += 12 * WIDTH * WIDTH
         vector += 9 * WIDTH
@@ -212,11 +225,11 @@ def card_kernel(
     family = tl.arange(0, LOGITS)
     logits = times(h, matrix, LOGITS, 0, 0, WIDTH, LOGITS)
     logits += tl.load(vector + 2 * WIDTH + family)[None, :]
-    at = (number * (TOKENS - 1) + token - 1)[:, None] * LOGITS + family[None, :]
-    tl.store(families + at, logits, mask=is_card[:, None])
-    at = number[:, None] * (2 * WIDTH) + columns[None, :]
-    tl.store(both + at, h, mask=is_table[:, None])
-    tl.store(both + at + WIDTH, mean(h, view, held), mask=is_table[:, None])
+    slot = families + (number * (TOKENS - 1) + token - 1) * LOGITS
+    tl.store(slot[:, None] + family[None, :], logits, mask=is_card[:, None])
+    to = both + number[:, None] * (2 * WIDTH) + columns[None, :]
+    tl.store(to, h, mask=is_table[:, None])
+    tl.store(to + WIDTH, mean(h, view, held), mask=is_table[:, None])
 
 
 @triton.jit
@@ -292,6 +305,7 @@ class FusedCards:
             "GROUP": self.group,
             "LAYERS": config.layers,
             "M": tile,
+            "CODES": triton.next_power_of_2(max(16, self.views_together + 1)),
             "CHUNK": chunk,
             "num_warps": warps,
             "num_stages": stages,
