@@ -275,7 +275,7 @@ class FusedCards:
     """A network as kernels, with its weights at the time of building or refreshing.
 
     tile, chunk, pairs and what follows: how the kernel is laid out on the chip; the answers are the
-    same. pairs: heads are computed two by two if they are narrow and their number is even.
+    same. pairs: heads of 16 columns are computed two by two if their number is even.
     """
 
     def __init__(
@@ -291,11 +291,9 @@ class FusedCards:
     ) -> None:
         config, self.net = net.config, net
         head = config.width // config.attention_heads
-        self.group = 2 if pairs and head <= 32 and config.attention_heads % 2 == 0 else 1
+        self.group = 2 if pairs and head == 16 and config.attention_heads % 2 == 0 else 1
         self.weights = packed(net, self.group)
-        device = self.weights[0].device
-        self.places = torch.tensor(SCALAR_PLACES, device=device)
-        self.channels = slot_channels().to(device)
+        self.channels = slot_channels().to(net.places.device)
         self.views_together = tile // (config.slots + 1)
         shared: dict[str, int | None] = {"VIEW": config.view_size, "ACTIVE": ACTIVE * PLACES}
         self.sizes = shared | {
@@ -334,7 +332,8 @@ class FusedCards:
 
     def table(self, views: Tensor) -> Tensor:
         """The global token before the first layer. bfloat16 [count, width]"""
-        table: Tensor = self.net.scalars(views[:, self.places].to(torch.bfloat16))
+        scalars = views[:, self.net.places[: len(SCALAR_PLACES)]]
+        table: Tensor = self.net.scalars(scalars.to(torch.bfloat16))
         return table
 
     def transformed(self, views: Tensor, table: Tensor) -> tuple[Tensor, Tensor]:

@@ -100,7 +100,7 @@ def test_an_evaluator_goes_on_with_other_weights():
 
 @pytest.mark.gpu
 def test_networks_that_do_not_fit_on_the_chip_stay_as_they_are():
-    for sizes in ({"width": 256}, {"width": 48}, {"slots": 64}, {"width": 64}):
+    for sizes in ({"width": 256}, {"width": 64}, {"attention_heads": 2}, {"slots": 64}):
         assert CardSetNet(CardSetConfig(**sizes, layers=1)).cuda().fused() is None, sizes
 
 
