@@ -17,6 +17,7 @@ slots by their numbers and sees only supply, prices and the features of cards.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +25,9 @@ from torch import Tensor, nn
 from .bounds import LAYERS, check_flags, check_heads, check_share, check_whole
 from .net import CACHED, Attended, Heads, MarginNet
 from .zones import Head, ZoneLayer, initialise
+
+if TYPE_CHECKING:
+    from .fused_cards import FusedCards
 
 CHANNELS, PLACES = 300, 128
 FAMILIES, IDS = 7, 512  # a card's actions are family * IDS + id; control actions come after them
@@ -51,6 +55,9 @@ SCALAR_PLACES = [
     for channel in range(first, last + 1)
     for place in range(places)
 ]
+FUSED_WIDTHS = (32, 64, 128)  # tokens of other widths do not fit the tiles of the fused kernel
+FUSED_HEADS = (16, 32)  # widths of a head, likewise
+FUSED_SLOTS = 63  # with the global token they fill a tile
 STATE = 32 * PLACES  # numbers that the older design reads as the state of the game
 
 
@@ -155,6 +162,8 @@ class CardSetNet(SlotNet):
     (torch.Size([3, 4096]), torch.Size([3, 2]))
     """
 
+    config: CardSetConfig
+
     def __init__(self, config: CardSetConfig, seed: int = 0) -> None:
         super().__init__()
         self.config = config
@@ -196,6 +205,19 @@ class CardSetNet(SlotNet):
         weights = self.attention(views)[:, :, :, 0].float().mean((1, 2))
         actions = torch.where(seen[:, 1:], BUY * IDS + ids - 1, -1)
         return Attended(actions, weights[:, 1:])
+
+    def fused(self) -> FusedCards | None:
+        """The same in bfloat16 with all layers in one kernel.
+
+        None where there is no GPU, and for sizes whose tokens do not fit on the chip.
+        """
+        width, slots = self.config.width, self.config.slots
+        fits = width in FUSED_WIDTHS and width // self.config.attention_heads in FUSED_HEADS
+        if not fits or slots > FUSED_SLOTS or not self.places.is_cuda:
+            return None
+        from .fused_cards import FusedCards  # needs triton, which comes with torch for GPUs
+
+        return FusedCards(self)
 
     def _tokens(self, views: Tensor, slots: int) -> tuple[Tensor, Tensor, Tensor]:
         """Tokens [batch, 1 + slots, width], which of them are present, and the cards' ids + 1."""

@@ -113,5 +113,7 @@ class NetEvaluator:
     def _answer(self, views: Tensor) -> tuple[Tensor, Tensor]:
         net = self.net if self.fused is None else self.fused
         parts = [net(part) for part in torch.split(views, ROWS)]
+        if len(parts) == 1:  # a copy of all logits would take as long as writing them
+            return parts[0]
         logits, values = zip(*parts, strict=True)
         return torch.cat(logits), torch.cat(values)
