@@ -213,9 +213,13 @@ class ContextSolver:
             self.iterations += 1
             step = step_of(VARIANT, self.iterations)
             for seat in range(2):
-                self._spread()
-                self._learn(seat, step)
+                self._turn(seat, step)
             progress(done)
+
+    def _turn(self, seat: int, step: Step) -> None:
+        """Both walks, in which one seat learns."""
+        self._spread()
+        self._learn(seat, step)
 
     def policy(self) -> ContextPolicy:
         """The average, in half precision. Uses up the solver: its tables take many gigabytes."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import torch
 import triton
 import triton.language as tl
 from torch import Tensor
@@ -165,9 +166,7 @@ def improve(
     reach,
     call,
     worth,
-    above,
-    below,
-    weight,
+    step,  # see `NUMBERS`
     bids,
     legal,
     HANDS: tl.constexpr,
@@ -177,6 +176,7 @@ def improve(
     """Update regrets and average, as torch does in `_improve`. The sums of positive regrets."""
     hand = tl.arange(0, BLOCK)
     held = hand < HANDS
+    above, below, weight = tl.load(step), tl.load(step + 1), tl.load(step + 2)
     sums = tl.zeros((ACTIONS, BLOCK), tl.float32)
     for low in range(0, legal, ACTIONS):
         action = low + tl.arange(0, ACTIONS)
@@ -207,9 +207,7 @@ def learn_kernel(
     following,  # int32 [contexts of the part, bids]
     lost,  # what a call costs the mover's hands, times the odds of the context
     won,  # what the other's hands get by calls, times these odds
-    above,
-    below,
-    weight,
+    step,  # see `NUMBERS`
     bids,
     legal,
     first,
@@ -240,8 +238,8 @@ def learn_kernel(
     tl.store(other + theirs, (to_others + called) / odds, mask=other_held)
     if LEARNS:
         sums = improve(
-            regrets, average, following, other_after, total, reach, call, worth,
-            above, below, weight, bids, legal, HANDS, BLOCK, ACTIONS,
+            regrets, average, following, other_after, total, reach, call, worth, step,
+            bids, legal, HANDS, BLOCK, ACTIONS,
         )  # fmt: skip
         tl.store(totals + mine, sums, mask=held)
 
@@ -256,13 +254,40 @@ class FusedContextSolver(ContextSolver):
         for part in self.parts:
             legal = self.layouts[part.mover].legal[part.standing + 1]
             self.totals[part.mover][part.at] = NEGLIGIBLE * legal
+        self.step = self._zeros(len(NUMBERS))
+        self.graphs: dict[int, torch.cuda.CUDAGraph] = {}  # by the seat that learns
 
     def _numbers(self, legal: int, hands: int) -> int:
         return hands  # of calls; all else stays on the chip
 
     def policy(self) -> ContextPolicy:
-        self.totals = []
+        self.totals, self.graphs = [], {}
         return super().policy()
+
+    def _turn(self, seat: int, step: Step) -> None:
+        """The kernels of a turn are launched at once: there are hundreds, and many are short.
+
+        The first time they are launched one by one, since they are compiled then.
+        """
+        if self.iterations == 1 or not self.step.is_cuda:
+            super()._turn(seat, step)
+            return
+        self._set(step)
+        if seat not in self.graphs:
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self._spread()
+                super()._learn(seat, step)
+            self.graphs[seat] = graph
+        self.graphs[seat].replay()
+
+    def _set(self, step: Step) -> None:
+        """Give kernels the numbers of a step."""
+        self.step.copy_(torch.tensor([float(step[0][name]) for name in NUMBERS]))
+
+    def _learn(self, seat: int, step: Step) -> None:
+        self._set(step)
+        super()._learn(seat, step)
 
     def _spread_part(self, part: Part) -> None:
         count, bids = part.following.shape
@@ -280,14 +305,13 @@ class FusedContextSolver(ContextSolver):
         )
 
     def _learn_part(self, part: Part, step: Step | None) -> None:
-        numbers = [0.0] * 3 if step is None else [float(step[0][name]) for name in NUMBERS]
         learn_kernel[(len(part.following),)](
             self.regrets[part.mover],
             self.average[part.mover],
             *self._tables(part.mover),
             part.following,
             *self._calls(part),
-            *numbers,
+            self.step,
             *self._place(part),
             **self._widths(part.mover, LEARN),
             LEARNS=step is not None,

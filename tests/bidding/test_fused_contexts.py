@@ -74,6 +74,25 @@ def test_kernels_compute_what_torch_does(dice, size, weak):
     compare(hands, contexts, 5, [weak_player(hands, name) for name in weak])
 
 
+@pytest.mark.gpu
+def test_turns_whose_kernels_are_launched_at_once_are_the_same():
+    from kibitz.bidding.fused_contexts import FusedContextSolver
+
+    hands = Hands(load("liars_dice", dice=(2, 2)), "cuda")
+    contexts = solved(hands, 5000, 3, seed=1).contexts
+    at_once, one_by_one = (FusedContextSolver(hands, contexts) for _ in range(2))
+    at_once.solve(2)  # the first iteration compiles, the second captures
+    assert sorted(at_once.graphs) == [0, 1]
+    for t, seat in product((3, 4), range(2)):
+        copy(at_once, one_by_one, "regrets", "average", "totals")
+        step = step_of(VARIANT, t)
+        at_once._turn(seat, step)
+        one_by_one._spread()
+        one_by_one._learn(seat, step)
+        assert_near(at_once, one_by_one, "own", "other", "regrets", "totals", least=1.0)
+        assert_near(at_once, one_by_one, "average")
+
+
 def compare(hands, contexts, iterations, weak=()):
     """Every table after each walk, both ways."""
     from kibitz.bidding.fused_contexts import FusedContextSolver  # needs triton
@@ -88,11 +107,15 @@ def compare(hands, contexts, iterations, weak=()):
         # A regret may be small because large values cancel: they are compared by the largest.
         assert_near(ours, theirs, "own", "other", "regrets", least=1.0)
         assert_near(ours, theirs, "average")
-        for name in ("regrets", "average"):
-            for mover in range(2):
-                getattr(theirs, name)[mover].copy_(getattr(ours, name)[mover])
+        copy(ours, theirs, "regrets", "average")
     for got, want in zip(ours.policy().tables, theirs.policy().tables, strict=True):
         assert torch.equal(got, want), "it is the same average"
+
+
+def copy(one, other, *names):
+    for name in names:
+        for table, new in zip(getattr(other, name), getattr(one, name), strict=True):
+            table.copy_(new)
 
 
 def assert_near(ours, theirs, *names, least=1e-12):
