@@ -56,9 +56,10 @@ def rows_of(table, places, columns, there, WIDTH: tl.constexpr):
 
 
 @triton.jit
-def add_rows(table, places, columns, sums, there, WIDTH: tl.constexpr):
-    """Add to rows of a table that other programs add to as well."""
+def add_rows(table, places, columns, sums, chosen, WIDTH: tl.constexpr):
+    """Add the chosen rows of sums to rows of a table that other programs add to as well."""
     at = places.to(tl.int64)[:, None] * WIDTH + columns[None, :]
+    there = chosen[:, None] & (columns < WIDTH)[None, :]
     tl.atomic_add(table + at, sums, mask=there, sem="relaxed")
 
 
@@ -86,11 +87,13 @@ def spread_kernel(
     CONTEXTS: tl.constexpr,
 ):
     hand, other_hand = tl.arange(0, BLOCK), tl.arange(0, OTHER_BLOCK)
-    bid = tl.program_id(1) * ACTIONS + tl.arange(0, ACTIONS)
+    # Programs that run together have different bids, so that few add to the same places at once.
+    tiles = tl.cdiv(bids, ACTIONS)
+    bid = tl.program_id(0) % tiles * ACTIONS + tl.arange(0, ACTIONS)
     legal_bid, held, other_held = bid < bids, hand < HANDS, other_hand < OTHERS
     there = legal_bid[:, None] & held[None, :]
     by_mistake = rows_of(mistakes, bid, hand, there, HANDS)
-    start = tl.program_id(0) * CONTEXTS
+    start = tl.program_id(0) // tiles * CONTEXTS
     place = tl.load(following + start * bids + bid, mask=legal_bid, other=0)
     to_other = tl.zeros((ACTIONS, BLOCK), tl.float32)
     to_own = tl.zeros((ACTIONS, OTHER_BLOCK), tl.float32)
@@ -100,19 +103,17 @@ def spread_kernel(
         reach = tl.load(own + context * HANDS + hand, mask=held, other=0.0)
         others = tl.load(other + context * OTHERS + other_hand, mask=other_held, other=0.0)
         weights = rows_of(regrets, row + at * legal + bid, hand, there, HANDS)
-        bid_odds = share * policy_of(weights, total, there) + by_mistake
-        bidders = bid_odds * reach[None, :]
+        bidders = (share * policy_of(weights, total, there) + by_mistake) * reach[None, :]
         odds = tl.sum(bidders, 1) / tl.maximum(tl.sum(reach, 0), LEAST)
-
         after = tl.load(following + at * bids + bid, mask=legal_bid, other=0)
         left = after != place
-        add_rows(other_after, place, hand, to_other, left[:, None] & there, HANDS)
-        add_rows(own_after, place, other_hand, to_own, left[:, None] & other_held[None, :], OTHERS)
+        add_rows(other_after, place, hand, to_other, left, HANDS)
+        add_rows(own_after, place, other_hand, to_own, left, OTHERS)
         to_other = tl.where(left[:, None], 0.0, to_other) + bidders
         to_own = tl.where(left[:, None], 0.0, to_own) + odds[:, None] * others[None, :]
         place = after
-    add_rows(other_after, place, hand, to_other, there, HANDS)
-    add_rows(own_after, place, other_hand, to_own, legal_bid[:, None] & other_held[None, :], OTHERS)
+    add_rows(other_after, place, hand, to_other, legal_bid, HANDS)
+    add_rows(own_after, place, other_hand, to_own, legal_bid, OTHERS)
 
 
 @triton.jit
@@ -291,8 +292,8 @@ class FusedContextSolver(ContextSolver):
 
     def _spread_part(self, part: Part) -> None:
         count, bids = part.following.shape
-        grid = triton.cdiv(count, SPREAD.contexts), triton.cdiv(bids, SPREAD.actions)
-        spread_kernel[grid](
+        programs = triton.cdiv(count, SPREAD.contexts) * triton.cdiv(bids, SPREAD.actions)
+        spread_kernel[(programs,)](
             self.regrets[part.mover],
             *self._tables(part.mover),
             part.following,
