@@ -23,6 +23,7 @@ amnesia: learning probabilistic automata with variable memory length", 1996.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib.util import find_spec
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -170,6 +171,7 @@ class ContextSolver:
             for role in range(2)
         )
         self.parts = [*self._parts()]
+        self.share = 1 - MISTAKE - WEAKNESS * len(weak)  # of actions that are the policy's
         self.iterations = 0
 
     def _zeros(self, *shape: int) -> Tensor:
@@ -181,17 +183,21 @@ class ContextSolver:
                 start, end = self.contexts.starts[mover][standing + 1 : standing + 3]
                 legal = self.contexts.rungs - max(standing, 0)
                 mistakes = self._mistakes(standing, mover)
-                together = max(TOGETHER // (legal * self.own[mover].shape[1]), 1)
+                together = max(TOGETHER // self._numbers(legal, self.own[mover].shape[1]), 1)
                 for first in range(start, end, together):
                     at = slice(first, min(first + together, end))
                     rows = slice(at.start - start, at.stop - start)
                     following = self._following(standing, mover, at)
                     yield Part(standing, mover, at, rows, following, mistakes)
 
+    def _numbers(self, legal: int, hands: int) -> int:
+        """How many numbers of a context are computed at a time."""
+        return legal * hands
+
     def _following(self, standing: int, mover: int, at: slice) -> Tensor:
         higher = torch.arange(standing + 1, self.contexts.rungs, device=self.hands.device)
         keys = self.contexts.keys[mover][at, None] | 2 << higher
-        return self.contexts.find(1 - mover, keys)
+        return self.contexts.find(1 - mover, keys).int()
 
     def _mistakes(self, standing: int, mover: int) -> Tensor:
         bids = slice(standing + 1, self.contexts.rungs)
@@ -207,9 +213,13 @@ class ContextSolver:
             self.iterations += 1
             step = step_of(VARIANT, self.iterations)
             for seat in range(2):
-                self._spread()
-                self._learn(seat, step)
+                self._turn(seat, step)
             progress(done)
+
+    def _turn(self, seat: int, step: Step) -> None:
+        """Both walks, in which one seat learns."""
+        self._spread()
+        self._learn(seat, step)
 
     def policy(self) -> ContextPolicy:
         """The average, in half precision. Uses up the solver: its tables take many gigabytes."""
@@ -236,42 +246,47 @@ class ContextSolver:
         for table in (*self.own, *self.other):
             table.zero_()
         self.own[0][0], self.other[0][0] = self.hands.odds  # seat 0 opens
-        share = 1 - MISTAKE - WEAKNESS * len(self.weak)
         for part in self.parts:
-            bids = part.following.shape[1]
-            if not bids:
-                continue
-            own, other = self.own[part.mover][part.at], self.other[part.mover][part.at]
-            policy = self._policy(part)[:, :bids]
-            made = torch.add(part.mistakes, policy, alpha=share).mul_(own[:, None])
-            odds = made.sum(2) / own.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-            after, following = 1 - part.mover, part.following.flatten()
-            self.other[after].index_add_(0, following, made.flatten(0, 1))
-            torch.mul(odds[:, :, None], other[:, None], out=made.resize_(0))
-            self.own[after].index_add_(0, following, made.flatten(0, 1))
+            if part.following.shape[1]:
+                self._spread_part(part)
+
+    def _spread_part(self, part: Part) -> None:
+        """Add how likely hands are after the bids in these contexts."""
+        own, other = self.own[part.mover][part.at], self.other[part.mover][part.at]
+        policy = self._policy(part)[:, : part.following.shape[1]]
+        made = torch.add(part.mistakes, policy, alpha=self.share).mul_(own[:, None])
+        odds = made.sum(2) / own.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+        after, following = 1 - part.mover, part.following.flatten()
+        self.other[after].index_add_(0, following, made.flatten(0, 1))
+        torch.mul(odds[:, :, None], other[:, None], out=made.resize_(0))
+        self.own[after].index_add_(0, following, made.flatten(0, 1))
 
     def _learn(self, seat: int, step: Step) -> None:
         """One step of a seat, and what all hands get by the policies before it."""
         for part in reversed(self.parts):
-            mover, bids = part.mover, part.following.shape[1]
-            policy, reach = self._policy(part), self.own[mover][part.at].clone()
-            odds = reach.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-            mine, theirs = reach / odds, self.other[mover][part.at] / odds
-            values, to_theirs = torch.empty_like(policy), torch.zeros_like(theirs)
-            if bids:
-                values[:, :bids] = self.other[1 - mover][part.following]
-                made = (policy[:, :bids] @ mine[:, :, None])[:, :, 0]
-                to_theirs = torch.nn.functional.embedding_bag(
-                    part.following, self.own[1 - mover], per_sample_weights=made, mode="sum"
-                )
-            if part.standing >= 0:
-                called = self.gains[1 - mover][part.standing]
-                values[:, -1] = -theirs @ called
-                to_theirs += (mine * policy[:, -1]) @ called.T
-            worth = (values * policy).sum(1)
-            self.own[mover][part.at], self.other[mover][part.at] = worth, to_theirs
-            if mover == seat:
-                self._improve(part, policy, values.sub_(worth[:, None]), reach, step)
+            self._learn_part(part, step if part.mover == seat else None)
+
+    def _learn_part(self, part: Part, step: Step | None) -> None:
+        """What hands get in these contexts; and with a step, their mover learns."""
+        mover, bids = part.mover, part.following.shape[1]
+        policy, reach = self._policy(part), self.own[mover][part.at].clone()
+        odds = reach.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+        mine, theirs = reach / odds, self.other[mover][part.at] / odds
+        values, to_theirs = torch.empty_like(policy), torch.zeros_like(theirs)
+        if bids:
+            values[:, :bids] = self.other[1 - mover][part.following]
+            made = (policy[:, :bids] @ mine[:, :, None])[:, :, 0]
+            to_theirs = torch.nn.functional.embedding_bag(
+                part.following, self.own[1 - mover], per_sample_weights=made, mode="sum"
+            )
+        if part.standing >= 0:
+            called = self.gains[1 - mover][part.standing]
+            values[:, -1] = -theirs @ called
+            to_theirs += (mine * policy[:, -1]) @ called.T
+        worth = (values * policy).sum(1)
+        self.own[mover][part.at], self.other[mover][part.at] = worth, to_theirs
+        if step is not None:
+            self._improve(part, policy, values.sub_(worth[:, None]), reach, step)
 
     def _improve(
         self, part: Part, policy: Tensor, gains: Tensor, reach: Tensor, step: Step
@@ -288,6 +303,15 @@ class ContextSolver:
         average.addcmul_(policy, reach[:, None], value=float(numbers["average"]))
 
 
+def solver_for(hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> ContextSolver:
+    """The solver that is fastest on the device of the hands."""
+    if not hands.device.startswith("cuda") or find_spec("triton") is None:
+        return ContextSolver(hands, contexts, weak)
+    from .fused_contexts import FusedContextSolver  # needs triton, which CPUs do without
+
+    return FusedContextSolver(hands, contexts, weak)
+
+
 # The set ------------------------------------------------------------------------------------------
 
 
@@ -301,11 +325,11 @@ def solved(
 ) -> ContextPolicy:
     """The solution of a table with about so many contexts, after so many iterations."""
     random = torch.Generator(hands.device).manual_seed(seed)
-    solver = ContextSolver(hands, Contexts(len(hands.bids), [hands.rung.new_empty(0)] * 2), weak)
+    solver = solver_for(hands, Contexts(len(hands.bids), [hands.rung.new_empty(0)] * 2), weak)
     for smaller in (*FIRST_SETS, 1):
         solver.solve(min(FIRST_ITERATIONS, iterations))
         contexts = most_visited(hands, solver.policy(), max(size // smaller, 1), random)
-        solver = ContextSolver(hands, contexts, weak)
+        solver = solver_for(hands, contexts, weak)
     solver.solve(iterations, progress)
     return solver.policy()
 
