@@ -22,6 +22,7 @@ amnesia: learning probabilistic automata with variable memory length", 1996.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
 from itertools import pairwise
@@ -124,6 +125,14 @@ class Part(NamedTuple):
     mistakes: Tensor  # how often hands make these bids by mistake [bids, hands]
 
 
+class Valued(NamedTuple):
+    """What the movers of a part do, and what it brings them."""
+
+    policy: Tensor  # [contexts, legal actions, hands]
+    gains: Tensor  # what actions are worth, less the mean by the policy; likewise
+    reach: Tensor  # how likely the contexts and the mover's hands were [contexts, hands]
+
+
 class ContextPolicy:
     """What the movers of both seats do in contexts."""
 
@@ -148,31 +157,23 @@ Weak = tuple[Tensor, Tensor]
 [standing bids, first none; actions; hands]"""
 
 
-class ContextSolver:
-    """Solves a table, as if seats remembered only contexts.
+class ContextWalk(ABC):
+    """Walks all contexts of a table: up with how likely hands are, down with what they get."""
 
-    weak: what players do whose actions seats expect at times, see `Weak`.
-    """
+    share = 1.0  # of actions that are the policy's; others are mistakes
 
-    def __init__(self, hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> None:
-        self.hands, self.contexts, self.weak = hands, contexts, weak
+    def __init__(self, hands: Hands, contexts: Contexts) -> None:
+        self.hands, self.contexts = hands, contexts
         self.gains = hands.gains, hands.gains.transpose(1, 2)  # of the bidder, by bidder
-        sizes = [len(odds) for odds in hands.odds]
+        self.sizes = [len(odds) for odds in hands.odds]
         self.layouts = [Layout(contexts, mover) for mover in range(2)]
-        # By mover: legal actions in contexts, by hand.
-        self.regrets, self.average = (
-            [self._zeros(self.layouts[mover].ends[-1], sizes[mover]) for mover in range(2)]
-            for _ in range(2)
-        )
         # By mover, in each context: how likely its hands and the other's are, and in the same
         # place later what they get.
         self.own, self.other = (
-            [self._zeros(len(contexts.keys[mover]), sizes[mover ^ role]) for mover in range(2)]
+            [self._zeros(len(contexts.keys[mover]), self.sizes[mover ^ role]) for mover in range(2)]
             for role in range(2)
         )
         self.parts = [*self._parts()]
-        self.share = 1 - MISTAKE - WEAKNESS * len(weak)  # of actions that are the policy's
-        self.iterations = 0
 
     def _zeros(self, *shape: int) -> Tensor:
         return torch.zeros(shape, device=self.hands.device)
@@ -183,7 +184,7 @@ class ContextSolver:
                 start, end = self.contexts.starts[mover][standing + 1 : standing + 3]
                 legal = self.contexts.rungs - max(standing, 0)
                 mistakes = self._mistakes(standing, mover)
-                together = max(TOGETHER // self._numbers(legal, self.own[mover].shape[1]), 1)
+                together = max(TOGETHER // self._numbers(legal, self.sizes[mover]), 1)
                 for first in range(start, end, together):
                     at = slice(first, min(first + together, end))
                     rows = slice(at.start - start, at.stop - start)
@@ -200,9 +201,75 @@ class ContextSolver:
         return self.contexts.find(1 - mover, keys).int()
 
     def _mistakes(self, standing: int, mover: int) -> Tensor:
+        """How often hands make bids by mistake: here never. [bids, hands]"""
+        return self._zeros(self.contexts.rungs - standing - 1, self.sizes[mover])
+
+    @abstractmethod
+    def _policy(self, part: Part) -> Tensor:
+        """What movers do in these contexts. [contexts, legal actions, hands]"""
+
+    def _spread(self) -> None:
+        """How likely the hands of both seats are in each context, if both make a few mistakes."""
+        for table in (*self.own, *self.other):
+            table.zero_()
+        self.own[0][0], self.other[0][0] = self.hands.odds  # seat 0 opens
+        for part in self.parts:
+            if part.following.shape[1]:
+                self._spread_part(part)
+
+    def _spread_part(self, part: Part) -> None:
+        """Add how likely hands are after the bids in these contexts."""
+        own, other = self.own[part.mover][part.at], self.other[part.mover][part.at]
+        policy = self._policy(part)[:, : part.following.shape[1]]
+        made = torch.add(part.mistakes, policy, alpha=self.share).mul_(own[:, None])
+        odds = made.sum(2) / own.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+        after, following = 1 - part.mover, part.following.flatten()
+        self.other[after].index_add_(0, following, made.flatten(0, 1))
+        torch.mul(odds[:, :, None], other[:, None], out=made.resize_(0))
+        self.own[after].index_add_(0, following, made.flatten(0, 1))
+
+    def _valued(self, part: Part) -> Valued:
+        """What hands get in these contexts, once those after them are known."""
+        mover, bids = part.mover, part.following.shape[1]
+        policy, reach = self._policy(part), self.own[mover][part.at].clone()
+        odds = reach.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
+        mine, theirs = reach / odds, self.other[mover][part.at] / odds
+        values, to_theirs = torch.empty_like(policy), torch.zeros_like(theirs)
+        if bids:
+            values[:, :bids] = self.other[1 - mover][part.following]
+            made = (policy[:, :bids] @ mine[:, :, None])[:, :, 0]
+            to_theirs = torch.nn.functional.embedding_bag(
+                part.following, self.own[1 - mover], per_sample_weights=made, mode="sum"
+            )
+        if part.standing >= 0:
+            called = self.gains[1 - mover][part.standing]
+            values[:, -1] = -theirs @ called
+            to_theirs += (mine * policy[:, -1]) @ called.T
+        worth = (values * policy).sum(1)
+        self.own[mover][part.at], self.other[mover][part.at] = worth, to_theirs
+        return Valued(policy, values.sub_(worth[:, None]), reach)
+
+
+class ContextSolver(ContextWalk):
+    """Solves a table, as if seats remembered only contexts.
+
+    weak: what players do whose actions seats expect at times, see `Weak`.
+    """
+
+    def __init__(self, hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> None:
+        self.weak, self.share = weak, 1 - MISTAKE - WEAKNESS * len(weak)
+        super().__init__(hands, contexts)
+        # By mover: legal actions in contexts, by hand.
+        self.regrets, self.average = (
+            [self._zeros(self.layouts[mover].ends[-1], self.sizes[mover]) for mover in range(2)]
+            for _ in range(2)
+        )
+        self.iterations = 0
+
+    def _mistakes(self, standing: int, mover: int) -> Tensor:
         bids = slice(standing + 1, self.contexts.rungs)
         legal = self.contexts.rungs - max(standing, 0)
-        mistakes = self._zeros(bids.stop - bids.start, self.own[mover].shape[1]) + MISTAKE / legal
+        mistakes = super()._mistakes(standing, mover) + MISTAKE / legal
         for player in self.weak:
             mistakes += WEAKNESS * player[mover][standing + 1, bids]
         return mistakes
@@ -236,30 +303,10 @@ class ContextSolver:
         return ContextPolicy(self.contexts, tables)
 
     def _policy(self, part: Part) -> Tensor:
-        """By regret matching. [contexts, legal actions, hands]"""
+        """By regret matching."""
         regrets = self.layouts[part.mover].part(self.regrets[part.mover], part.standing)
         weights = regrets[part.rows].clamp(min=NEGLIGIBLE)
         return weights.div_(weights.sum(1, keepdim=True))
-
-    def _spread(self) -> None:
-        """How likely the hands of both seats are in each context, if both make a few mistakes."""
-        for table in (*self.own, *self.other):
-            table.zero_()
-        self.own[0][0], self.other[0][0] = self.hands.odds  # seat 0 opens
-        for part in self.parts:
-            if part.following.shape[1]:
-                self._spread_part(part)
-
-    def _spread_part(self, part: Part) -> None:
-        """Add how likely hands are after the bids in these contexts."""
-        own, other = self.own[part.mover][part.at], self.other[part.mover][part.at]
-        policy = self._policy(part)[:, : part.following.shape[1]]
-        made = torch.add(part.mistakes, policy, alpha=self.share).mul_(own[:, None])
-        odds = made.sum(2) / own.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-        after, following = 1 - part.mover, part.following.flatten()
-        self.other[after].index_add_(0, following, made.flatten(0, 1))
-        torch.mul(odds[:, :, None], other[:, None], out=made.resize_(0))
-        self.own[after].index_add_(0, following, made.flatten(0, 1))
 
     def _learn(self, seat: int, step: Step) -> None:
         """One step of a seat, and what all hands get by the policies before it."""
@@ -268,39 +315,21 @@ class ContextSolver:
 
     def _learn_part(self, part: Part, step: Step | None) -> None:
         """What hands get in these contexts; and with a step, their mover learns."""
-        mover, bids = part.mover, part.following.shape[1]
-        policy, reach = self._policy(part), self.own[mover][part.at].clone()
-        odds = reach.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-        mine, theirs = reach / odds, self.other[mover][part.at] / odds
-        values, to_theirs = torch.empty_like(policy), torch.zeros_like(theirs)
-        if bids:
-            values[:, :bids] = self.other[1 - mover][part.following]
-            made = (policy[:, :bids] @ mine[:, :, None])[:, :, 0]
-            to_theirs = torch.nn.functional.embedding_bag(
-                part.following, self.own[1 - mover], per_sample_weights=made, mode="sum"
-            )
-        if part.standing >= 0:
-            called = self.gains[1 - mover][part.standing]
-            values[:, -1] = -theirs @ called
-            to_theirs += (mine * policy[:, -1]) @ called.T
-        worth = (values * policy).sum(1)
-        self.own[mover][part.at], self.other[mover][part.at] = worth, to_theirs
+        valued = self._valued(part)
         if step is not None:
-            self._improve(part, policy, values.sub_(worth[:, None]), reach, step)
+            self._improve(part, valued, step)
 
-    def _improve(
-        self, part: Part, policy: Tensor, gains: Tensor, reach: Tensor, step: Step
-    ) -> None:
+    def _improve(self, part: Part, valued: Valued, step: Step) -> None:
         """Update the mover's regrets and its average policy."""
         numbers = step[0]
         regrets, average = (
             self.layouts[part.mover].part(tables[part.mover], part.standing)[part.rows]
             for tables in (self.regrets, self.average)
         )
-        regrets += gains
+        regrets += valued.gains
         above, below = float(numbers["above"]), float(numbers["below"])
         regrets *= torch.where(regrets > 0, above, below)
-        average.addcmul_(policy, reach[:, None], value=float(numbers["average"]))
+        average.addcmul_(valued.policy, valued.reach[:, None], value=float(numbers["average"]))
 
 
 def solver_for(hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> ContextSolver:

@@ -60,10 +60,11 @@ EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
 REFINE = replace(
     LARGE,
     others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
-    contexts=(500_000, 500_000, 700_000),  # five, four and three dice each
-    context_iterations=(60, 80, 100),
+    contexts=(1_200_000, 1_000_000, 600_000),  # five, four and three dice each
+    context_iterations=(90, 110, 120),
     context_solutions=6,
     weak=("honest",),
+    leaning=0.1,
     exact_bids=24,
     exact_iterations=200,
     others_per_round=4,
@@ -79,8 +80,8 @@ REFINE = replace(
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=20,
-    gate_every=4,
+    iterations=14,
+    gate_every=14,
     gate_games=200,
     gate_rate=0.0,  # it is not about winning more
 )

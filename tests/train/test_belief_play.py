@@ -15,6 +15,7 @@ from kibitz.bidding.contexts import WEAKNESS, Contexts, ContextSolver
 from kibitz.bidding.every_history import policy_table
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
+from kibitz.bidding.leaning import Leaning
 from kibitz.bidding.lookahead import Lookahead
 from kibitz.games import load
 from kibitz.nets import load_net
@@ -154,6 +155,25 @@ def test_seats_expect_mistakes_like_those_of_weak_players():
     after = solver.other[1][torch.isin(keys, (2 << torch.arange(9)) + 1)]  # the first bids
     bids = (1 - WEAKNESS) / 9 + WEAKNESS * honest[0][0, :-1]
     assert torch.allclose(after, hands.odds[0] * bids, atol=1e-6)
+
+
+def test_a_solution_that_leans_wins_more_from_a_weak_player():
+    game = load("liars_dice", dice=(2, 1), sides=3)
+    hands = Hands(game, "cpu")
+    honest, won, lost = weak_player(hands, "honest"), [], []
+    for leaning in (0.0, 0.1, 0.2):
+        teacher = ContextTeacher(hands, 2000, 80, 1, ["honest"], leaning=leaning)
+        seats = [Leaning(hands, teacher.solution, honest, seat) for seat in range(2)]
+        for seat in seats:
+            seat.lean(0.0)  # says what there is to win
+        scores = seats[0].own[0][0], seats[1].other[0][0]
+        won.append(sum(float(s @ odds) for s, odds in zip(scores, hands.odds, strict=True)) / 2)
+        lost.append(exploited_teacher(game, teacher))
+    for (won_before, won_then), (lost_before, lost_then) in zip(
+        itertools.pairwise(won), itertools.pairwise(lost), strict=True
+    ):
+        assert won_then - won_before > 0.008
+        assert lost_then - lost_before < won_then - won_before, "it has its price"
 
 
 def test_the_mean_of_several_solutions_is_learnt():

@@ -80,6 +80,8 @@ class BeliefPlay(Training):
     weak: tuple[str, ...] = ()
     """Players whose actions seats expect at times in the solution of the game itself; what they do
     must depend on their hand and the standing bid alone."""
+    leaning: float = 0.0
+    """How far that solution leans towards what wins from these players, see `bidding.leaning`."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
     part grows with the square of its number of bids."""
@@ -156,7 +158,7 @@ class BeliefPlay(Training):
         """A table's solution with so many contexts or, if a GPU has no room for them, with half."""
         progress = solving(hands, f" with {contexts} contexts", iterations, stage)
         try:
-            return ContextTeacher(hands, contexts, iterations, seed, weak, progress)
+            return ContextTeacher(hands, contexts, iterations, seed, weak, progress, self.leaning)
         except torch.OutOfMemoryError:
             if contexts == 1:
                 raise

@@ -14,6 +14,7 @@ from ...bidding.contexts import Weak, solved
 from ...bidding.every_history import ladder_numbers, policy_table
 from ...bidding.exact.ladder import BID, CALL, Ladder
 from ...bidding.hands import Hands
+from ...bidding.leaning import lean
 from ...bidding.lookahead import Lookahead, Public
 from ...players import player
 from ...search.best_response import respond
@@ -75,6 +76,7 @@ class ContextTeacher(Teacher):
 
     weak: players whose actions seats expect at times; what they do must depend on their hand and
     the standing bid alone.
+    leaning: how far the solution leans towards what wins from them.
     progress: called with the number of every iteration.
     """
 
@@ -86,9 +88,12 @@ class ContextTeacher(Teacher):
         seed: int,
         weak: Sequence[str] = (),
         progress: Progress = silent,
+        leaning: float = 0.0,
     ) -> None:
         players = [weak_player(hands, name) for name in weak]
         self.solution = solved(hands, contexts, iterations, seed, players, progress)
+        for other in players if leaning else ():
+            lean(hands, self.solution, other, leaning)
 
     def weights(self, public: Public) -> Tensor:
         rows = self.solution.rows(public.mover, public.bid_set)
