@@ -55,7 +55,7 @@ SCALAR_PLACES = [
     for channel in range(first, last + 1)
     for place in range(places)
 ]
-FUSED_WIDTHS = (32, 64, 128)  # tokens of other widths do not fit the tiles of the fused kernel
+FUSED_WIDTHS = (64, 128)  # tokens of other widths do not fit the tiles of the fused kernel
 FUSED_HEADS = (16, 32)  # widths of a head, likewise
 FUSED_SLOTS = 63  # with the global token they fill a tile
 STATE = 32 * PLACES  # numbers that the older design reads as the state of the game

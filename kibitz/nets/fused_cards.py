@@ -36,7 +36,6 @@ from .fused import MASKED, times
 
 TILE = 64  # rows of a program: tokens of as many whole views as fit
 CHUNK = 64  # columns of the hidden layer at a time
-PAIRS = True
 WARPS = 4
 STAGES = 2  # weights are loaded so far ahead
 INPUTS = tl.constexpr(64)  # a card's features, padded to what a tensor core takes
@@ -137,33 +136,19 @@ def mixed(q, k, v, own, barred):
 
 @triton.jit
 def attended(
-    x, own, barred, matrix, vector,
-    WIDTH: tl.constexpr, HEAD: tl.constexpr, GROUP: tl.constexpr, M: tl.constexpr,
-):  # fmt: skip
-    """x with what it attends to. matrix: see `attention_parts`.
-
-    Heads come in groups of GROUP: products with few columns leave the tensor cores idle.
-    """
+    x, own, barred, matrix, vector, WIDTH: tl.constexpr, HEAD: tl.constexpr, M: tl.constexpr
+):
+    """x with what it attends to, head by head. matrix: see `attention_parts`."""
     h = scaled(x, vector, WIDTH).to(tl.bfloat16)
     x += tl.load(vector + 2 * WIDTH + tl.arange(0, WIDTH))[None, :]
     projection, bias = matrix + 3 * WIDTH * WIDTH, vector + WIDTH
-    columns: tl.constexpr = GROUP * HEAD
-    for left in range(0, WIDTH, columns):
-        group = matrix + 3 * WIDTH * left
-        q, k = halves(times(h, group, 2 * columns, 0, 0, WIDTH, 2 * columns), M, columns)
-        v = times(h, group + 2 * WIDTH * columns, columns, 0, 0, WIDTH, columns).to(tl.bfloat16)
-        q += tl.load(bias + left + tl.arange(0, columns))[None, :]
+    for left in range(0, WIDTH, HEAD):
+        head = matrix + 3 * WIDTH * left
+        q, k = halves(times(h, head, 2 * HEAD, 0, 0, WIDTH, 2 * HEAD), M, HEAD)
+        v = times(h, head + 2 * WIDTH * HEAD, HEAD, 0, 0, WIDTH, HEAD).to(tl.bfloat16)
+        q += tl.load(bias + left + tl.arange(0, HEAD))[None, :]
         q, k = (q * (HEAD**-0.5 * LOG2_E)).to(tl.bfloat16), k.to(tl.bfloat16)
-        if GROUP == 1:
-            x += times(mixed(q, k, v, own, barred), projection, WIDTH, left, 0, HEAD, WIDTH)
-        else:
-            q0, q1 = halves(q, M, HEAD)
-            k0, k1 = halves(k, M, HEAD)
-            v0, v1 = halves(v, M, HEAD)
-            x += times(mixed(q0, k0, v0, own, barred), projection, WIDTH, left, 0, HEAD, WIDTH)
-            x += times(
-                mixed(q1, k1, v1, own, barred), projection, WIDTH, left + HEAD, 0, HEAD, WIDTH
-            )
+        x += times(mixed(q, k, v, own, barred), projection, WIDTH, left, 0, HEAD, WIDTH)
     return x
 
 
@@ -194,7 +179,6 @@ def card_kernel(
     TOKENS: tl.constexpr,  # of a view
     WIDTH: tl.constexpr,
     HEAD: tl.constexpr,
-    GROUP: tl.constexpr,  # heads at a time
     LAYERS: tl.constexpr,
     M: tl.constexpr,  # rows of a tile
     CODES: tl.constexpr,  # more than views of a tile, 16 or more for the tensor cores
@@ -216,7 +200,7 @@ def card_kernel(
     matrix = matrices + (INPUTS + EMBEDDED) * EMBEDDED + (EMBEDDED + AT_TABLE_INPUTS) * WIDTH
     vector = vectors + 6 * EMBEDDED + 3 * WIDTH
     for _ in range(LAYERS):
-        x = attended(x, own, barred, matrix, vector, WIDTH, HEAD, GROUP, M)
+        x = attended(x, own, barred, matrix, vector, WIDTH, HEAD, M)
         x = fed(x, matrix + 4 * WIDTH * WIDTH, vector + 3 * WIDTH, WIDTH, CHUNK)
         matrix += 12 * WIDTH * WIDTH
         vector += 9 * WIDTH
@@ -272,42 +256,24 @@ def spread_kernel(
 
 
 class FusedCards:
-    """A network as kernels, with its weights at the time of building or refreshing.
+    """A network as kernels, with its weights at the time of building or refreshing."""
 
-    tile, chunk, pairs and what follows: how the kernel is laid out on the chip; the answers are the
-    same. pairs: heads of 16 columns are computed two by two if their number is even.
-    """
-
-    def __init__(
-        self,
-        net: CardSetNet,
-        tile: int = TILE,
-        chunk: int = CHUNK,
-        *,
-        pairs: bool = PAIRS,
-        warps: int = WARPS,
-        stages: int = STAGES,
-        registers: int | None = None,
-    ) -> None:
+    def __init__(self, net: CardSetNet) -> None:
         config, self.net = net.config, net
-        head = config.width // config.attention_heads
-        self.group = 2 if pairs and head == 16 and config.attention_heads % 2 == 0 else 1
-        self.weights = packed(net, self.group)
+        self.weights = packed(net)
         self.channels = slot_channels().to(net.places.device)
-        self.views_together = tile // (config.slots + 1)
-        shared: dict[str, int | None] = {"VIEW": config.view_size, "ACTIVE": ACTIVE * PLACES}
+        self.views_together = TILE // (config.slots + 1)
+        shared = {"VIEW": config.view_size, "ACTIVE": ACTIVE * PLACES}
         self.sizes = shared | {
             "TOKENS": config.slots + 1,
             "WIDTH": config.width,
-            "HEAD": head,
-            "GROUP": self.group,
+            "HEAD": config.width // config.attention_heads,
             "LAYERS": config.layers,
-            "M": tile,
+            "M": TILE,
             "CODES": triton.next_power_of_2(max(16, self.views_together + 1)),
-            "CHUNK": chunk,
-            "num_warps": warps,
-            "num_stages": stages,
-            "maxnreg": registers,
+            "CHUNK": CHUNK,
+            "num_warps": WARPS,
+            "num_stages": STAGES,
         }
         self.spread_sizes = shared | {
             "ID": ID * PLACES,
@@ -320,7 +286,7 @@ class FusedCards:
 
     def refresh(self) -> None:
         """Copy the network's weights again, into the same memory."""
-        for to, new in zip(self.weights, packed(self.net, self.group), strict=True):
+        for to, new in zip(self.weights, packed(self.net), strict=True):
             to.copy_(new)
 
     def __call__(self, views: Tensor) -> tuple[Tensor, Tensor]:
@@ -357,21 +323,21 @@ class FusedCards:
         return logits
 
 
-def packed(net: CardSetNet, group: int) -> tuple[Tensor, Tensor]:
+def packed(net: CardSetNet) -> tuple[Tensor, Tensor]:
     """All matrices, input by output, one after another; and all vectors."""
-    matrices, vectors = zip(*parts_of(net, group), strict=True)
+    matrices, vectors = zip(*parts_of(net), strict=True)
     return (
         torch.cat([m.detach().reshape(-1) for part in matrices for m in part]).to(torch.bfloat16),
         torch.cat([v.detach().reshape(-1) for part in vectors for v in part]).float(),
     )
 
 
-def parts_of(net: CardSetNet, group: int) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
+def parts_of(net: CardSetNet) -> Iterator[tuple[list[Tensor], list[Tensor]]]:
     """Matrices and vectors of the card embedding, of each layer, and of what comes after."""
     yield embedding_parts(net)
     for layer in net.layers:
         assert isinstance(layer, TokenLayer)
-        yield attention_parts(layer, group)
+        yield attention_parts(layer)
         yield feed_parts(layer)
     weight, bias = (padded(part, (LOGITS,)) for part in (net.families.weight, net.families.bias))
     yield [weight.T], [net.norm.weight, net.norm.bias, bias]
@@ -397,15 +363,15 @@ def embedding_parts(net: CardSetNet) -> tuple[list[Tensor], list[Tensor]]:
     return matrices, [*vectors, last.bias, norms[2].weight, bias]
 
 
-def attention_parts(layer: TokenLayer, group: int) -> tuple[list[Tensor], list[Tensor]]:
-    """By groups of heads: query and key side by side, then value. At last the output's matrix.
+def attention_parts(layer: TokenLayer) -> tuple[list[Tensor], list[Tensor]]:
+    """By head: query and key side by side, then value. At last the output's matrix.
 
     The norm's bias goes into the biases after it. That of the keys changes no weight of attention;
     that of the values comes out as it is, since the weights sum to 1: it is part of the output's.
     """
     norm, qkv, out = layer.attention_norm, layer.qkv, layer.out
     matrices = []
-    for part in qkv.weight.unflatten(0, (3, layer.heads // group, -1)).unbind(1):
+    for part in qkv.weight.unflatten(0, (3, layer.heads, -1)).unbind(1):
         matrices += [part[:2].flatten(0, 1).T, part[2].T]
     query, _, value = folded(qkv, norm).chunk(3)
     bias = functional.linear(value, out.weight.float(), out.bias.float())

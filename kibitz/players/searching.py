@@ -53,7 +53,7 @@ class TreeSearch:
         leaves: int | None = None,
     ) -> None:
         self.game, self.settings, self.evaluator, self.name = game, settings, evaluator, name
-        trees, nodes = (512, 1 << 24) if device == "cpu" else (8192, 1 << 26)
+        trees, nodes = (512, 1 << 24) if device == "cpu" else (16384, 1 << 26)
         # With very many simulations fewer trees, or they would need more memory than there is.
         self.device, self.trees = device, min(trees, 1 + nodes // max(settings.simulations, 1))
         self.weights, self.leaves = weights, leaves

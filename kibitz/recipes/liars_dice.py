@@ -60,7 +60,7 @@ EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
 REFINE = replace(
     LARGE,
     others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
-    contexts=(1_200_000, 1_000_000, 600_000),  # five, four and three dice each
+    contexts=(1_000_000, 1_000_000, 600_000),  # five, four and three dice each
     context_iterations=(90, 110, 120),
     context_solutions=6,
     weak=("honest",),
