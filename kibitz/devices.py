@@ -30,7 +30,7 @@ Part = TypeVar("Part")
 
 BLOCK, WARP = 128, 32  # GPU threads per block, for many games and for few
 FEW = 1 << 16  # games that blocks of one warp spread over more of a GPU
-PACKED = 256  # GPU threads per block beside other work, which needs the rest of the GPU
+PACKED = 128  # GPU threads per block beside other work, which needs the rest of the GPU
 
 
 def lanes(threads: int | None = None) -> int:

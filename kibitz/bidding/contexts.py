@@ -294,6 +294,8 @@ class ContextSolver(ContextWalk):
         tables = []
         for layout in self.layouts:
             average = self.average.pop(0)
+            # Else a table lies in a part of the memory that was freed before, and keeps all of it.
+            torch.cuda.empty_cache()
             tables.append(torch.empty_like(average, dtype=torch.float16))
             for standing in range(-1, self.contexts.rungs):
                 weights = layout.part(average, standing)

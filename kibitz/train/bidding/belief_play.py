@@ -128,23 +128,29 @@ class BeliefPlay(Training):
 
     def teachers(self, all_hands: list[Hands], seed: int, stage: Stage) -> dict[int, Teacher]:
         """The solutions of tables that the network learns from, by the number of the table."""
-        found: dict[int, Teacher] = {}
         sizes = dict(enumerate(zip(self.contexts, self.context_iterations, strict=True)))
+        large = {table: size for table, size in sizes.items() if size[0]}
+        found: dict[int, Teacher] = {}
+        # Small tables come first: they are solved by kernels that cannot use memory that torch
+        # has freed and not given back.
         for table, hands in enumerate(all_hands):
-            contexts, iterations = sizes.get(table, (0, 0))
-            if contexts:
-                weak, solutions = () if table else self.weak, []
-                for number in range(self.context_solutions):
-                    own = derived(seed, "contexts", number)
-                    solutions.append(
-                        self._with_contexts(hands, contexts, iterations, own, weak, stage)
-                    )
-                    torch.cuda.empty_cache()  # the next solver may need all of it
-                found[table] = MeanTeacher(solutions)
-            elif table and self.solves(hands):
+            if table and table not in large and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
-        return found
+        for table, (contexts, iterations) in large.items():
+            found[table] = self._mean(table, all_hands[table], contexts, iterations, seed, stage)
+        return dict(sorted(found.items()))
+
+    def _mean(
+        self, table: int, hands: Hands, contexts: int, iterations: int, seed: int, stage: Stage
+    ) -> Teacher:
+        """The mean of several solutions of a large table."""
+        weak, solutions = () if table else self.weak, []
+        for number in range(self.context_solutions):
+            own = derived(seed, "contexts", number)
+            solutions.append(self._with_contexts(hands, contexts, iterations, own, weak, stage))
+            torch.cuda.empty_cache()  # the next solver may need all of it
+        return MeanTeacher(solutions)
 
     def _with_contexts(
         self,
