@@ -21,12 +21,28 @@ def lean(hands: Hands, policy: ContextPolicy, weak: Weak, strength: float) -> No
         Leaning(hands, policy, weak, seat).lean(strength)
 
 
+def expected(hands: Hands, policy: ContextPolicy, weak: Weak) -> float:
+    """What a policy wins from a weak player, in points per game, the mean of both seats.
+
+    The hands of both seats are taken for independent where a context stands for many histories.
+    """
+    return sum(Leaning(hands, policy, weak, seat).value() for seat in range(2)) / 2
+
+
 class Leaning(ContextWalk):
     """One seat plays by a policy, the other one is a weak player."""
 
     def __init__(self, hands: Hands, policy: ContextPolicy, weak: Weak, seat: int) -> None:
         super().__init__(hands, policy.contexts)
         self.tables, self.weak, self.seat = policy.tables, weak, seat
+
+    def value(self) -> float:
+        """What the seat wins, in points per game."""
+        self._spread()
+        for part in reversed(self.parts):
+            self._valued(part)
+        hands = self.other if self.seat else self.own  # seat 0 opens
+        return float(hands[0][0] @ self.hands.odds[self.seat])
 
     def lean(self, strength: float) -> None:
         """Change what the seat does, from the last bids to the first."""

@@ -15,7 +15,7 @@ from kibitz.bidding.contexts import WEAKNESS, Contexts, ContextSolver
 from kibitz.bidding.every_history import policy_table
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
-from kibitz.bidding.leaning import Leaning
+from kibitz.bidding.leaning import Leaning, expected
 from kibitz.bidding.lookahead import Lookahead
 from kibitz.games import load
 from kibitz.nets import load_net
@@ -163,17 +163,22 @@ def test_a_solution_that_leans_wins_more_from_a_weak_player():
     honest, won, lost = weak_player(hands, "honest"), [], []
     for leaning in (0.0, 0.1, 0.2):
         teacher = ContextTeacher(hands, 2000, 80, 1, ["honest"], leaning=leaning)
-        seats = [Leaning(hands, teacher.solution, honest, seat) for seat in range(2)]
-        for seat in seats:
-            seat.lean(0.0)  # says what there is to win
-        scores = seats[0].own[0][0], seats[1].other[0][0]
-        won.append(sum(float(s @ odds) for s, odds in zip(scores, hands.odds, strict=True)) / 2)
+        won.append(expected(hands, teacher.solution, honest))
         lost.append(exploited_teacher(game, teacher))
     for (won_before, won_then), (lost_before, lost_then) in zip(
         itertools.pairwise(won), itertools.pairwise(lost), strict=True
     ):
         assert won_then - won_before > 0.008
         assert lost_then - lost_before < won_then - won_before, "it has its price"
+
+
+def test_a_seat_that_leans_changes_nothing_for_the_other():
+    hands = Hands(load("liars_dice", dice=(2, 1), sides=3), "cpu")
+    honest, solution = weak_player(hands, "honest"), ContextTeacher(hands, 300, 5, 1).solution
+    before = [table.clone() for table in solution.tables]
+    Leaning(hands, solution, honest, 1).lean(0.5)
+    assert torch.equal(solution.tables[0], before[0])
+    assert not torch.equal(solution.tables[1], before[1])
 
 
 def test_the_mean_of_several_solutions_is_learnt():
