@@ -5,7 +5,7 @@
 `--recipe refine` solves tables so (`kibitz/bidding/contexts.py`). A responder that knows the
 solution plays against it, looking one and two bids ahead; what it wins, a network that has learnt
 the solution perfectly would lose, too. Several solutions lose less together (`--solutions 4`). With
-`--leaning 0.1` they lean towards what wins from the weak players; what each wins from these is
+`--weak honest` the other seat is that player in a few games; what each solution wins from it is
 printed, too. Five dice each with two million contexts need a GPU with 80 GB.
 """
 
@@ -22,8 +22,8 @@ from kibitz.arena.local_response import standard_error
 from kibitz.arena.responder import Responder
 from kibitz.bidding.exact.bidding_game import BiddingGame
 from kibitz.bidding.hands import Hands
-from kibitz.bidding.leaning import expected
 from kibitz.bidding.lookahead import Public
+from kibitz.bidding.weakness import won_from
 from kibitz.chance import streams
 from kibitz.games import load
 from kibitz.train.bidding.teachers import ContextTeacher, MeanTeacher, weak_player
@@ -66,8 +66,7 @@ def main() -> None:
     words.add_argument("--contexts", type=int, default=100_000)
     words.add_argument("--iterations", type=int, default=80)
     words.add_argument("--solutions", type=int, default=1, help="whose mean is measured")
-    words.add_argument("--weak", nargs="*", default=[], help="players expected at times")
-    words.add_argument("--leaning", type=float, default=0.0, help="towards what wins from these")
+    words.add_argument("--weak", default="", help="a player expected at times")
     words.add_argument("--games", type=int, default=4000)
     words.add_argument("--device", default="cpu")
     words.add_argument("--seed", type=int, default=1)
@@ -80,15 +79,13 @@ def main() -> None:
             print(f"{time.monotonic() - began:.0f} s: iteration {done}", flush=True)
 
     solutions = [
-        ContextTeacher(
-            hands, asked.contexts, asked.iterations, seed, asked.weak, progress, asked.leaning
-        )
+        ContextTeacher(hands, asked.contexts, asked.iterations, seed, asked.weak, progress)
         for seed in range(asked.seed, asked.seed + asked.solutions)
     ]
-    for name in asked.weak:
-        weak = weak_player(hands, name)
-        won = [f"{expected(hands, each.solution, weak):.4f}" for each in solutions]
-        print(f"solutions win {', '.join(won)} points per game from {name}", flush=True)
+    if asked.weak:
+        weak = weak_player(hands, asked.weak)
+        scores = [f"{won_from(hands, each.solution, weak):.4f}" for each in solutions]
+        print(f"solutions win {', '.join(scores)} points per game from {asked.weak}", flush=True)
     teacher = MeanTeacher(solutions)
     climb, ask = BiddingGame(game), policies(teacher, asked.device)
     for depth in (1, 2):

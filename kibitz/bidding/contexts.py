@@ -36,7 +36,7 @@ from .hands import Hands
 
 TOGETHER = 1 << 26  # probabilities that are computed at a time
 MISTAKE = 0.02  # share of actions that are drawn uniformly: pasts that nobody plays have odds, too
-WEAKNESS = 0.005  # share of actions by each weak player: that costs little and wins more from them
+WEAKNESS = 0.002  # share of games in which a seat is a weak player: enough to win more from it
 NEGLIGIBLE = 1e-20  # a weight that is not quite 0, so that nothing is divided by 0
 VARIANT = variant_named("discounted")
 
@@ -123,6 +123,7 @@ class Part(NamedTuple):
     rows: slice  # the same, counted among those with this standing bid
     following: Tensor  # the places of the contexts after each higher bid [contexts, bids]
     mistakes: Tensor  # how often hands make these bids by mistake [bids, hands]
+    weak: Tensor  # what hands of a weak player do, if seats expect one [legal actions, hands]
 
 
 class Valued(NamedTuple):
@@ -157,13 +158,24 @@ Weak = tuple[Tensor, Tensor]
 [standing bids, first none; actions; hands]"""
 
 
+class Kind(NamedTuple):
+    """One kind of movers: those who play by the policy, or weak players."""
+
+    own: list[Tensor]  # by mover, how likely it is of this kind with each hand [contexts, hands]
+    other: list[Tensor]  # the same of the other seat
+    policy: Tensor  # what they do in the contexts of a part [contexts or 1, legal actions, hands]
+
+
 class ContextWalk(ABC):
-    """Walks all contexts of a table: up with how likely hands are, down with what they get."""
+    """Walks all contexts of a table: up with how likely hands are, down with what they get.
+
+    weak: a player that at least one of the seats may be.
+    """
 
     share = 1.0  # of actions that are the policy's; others are mistakes
 
-    def __init__(self, hands: Hands, contexts: Contexts) -> None:
-        self.hands, self.contexts = hands, contexts
+    def __init__(self, hands: Hands, contexts: Contexts, weak: Weak | None) -> None:
+        self.hands, self.contexts, self.weak = hands, contexts, weak
         self.gains = hands.gains, hands.gains.transpose(1, 2)  # of the bidder, by bidder
         self.sizes = [len(odds) for odds in hands.odds]
         self.layouts = [Layout(contexts, mover) for mover in range(2)]
@@ -189,7 +201,8 @@ class ContextWalk(ABC):
                     at = slice(first, min(first + together, end))
                     rows = slice(at.start - start, at.stop - start)
                     following = self._following(standing, mover, at)
-                    yield Part(standing, mover, at, rows, following, mistakes)
+                    weak = self._weak(standing, mover)
+                    yield Part(standing, mover, at, rows, following, mistakes, weak)
 
     def _numbers(self, legal: int, hands: int) -> int:
         """How many numbers of a context are computed at a time."""
@@ -204,47 +217,72 @@ class ContextWalk(ABC):
         """How often hands make bids by mistake: here never. [bids, hands]"""
         return self._zeros(self.contexts.rungs - standing - 1, self.sizes[mover])
 
+    def _weak(self, standing: int, mover: int) -> Tensor:
+        """What a weak player does, if there is one. [legal actions, hands]"""
+        if self.weak is None:
+            return self._zeros(0, self.sizes[mover])
+        odds = self.weak[mover][standing + 1, standing + 1 :]
+        return odds if standing >= 0 else odds[:-1]  # there is nothing to call yet
+
     @abstractmethod
     def _policy(self, part: Part) -> Tensor:
         """What movers do in these contexts. [contexts, legal actions, hands]"""
+
+    def _kinds(self, part: Part) -> list[Kind]:
+        """The kinds of movers in these contexts, first those who play by the policy."""
+        return [Kind(self.own, self.other, self._policy(part))]
 
     def _spread(self) -> None:
         """How likely the hands of both seats are in each context, if both make a few mistakes."""
         for table in (*self.own, *self.other):
             table.zero_()
-        self.own[0][0], self.other[0][0] = self.hands.odds  # seat 0 opens
+        self._open()
         for part in self.parts:
             if part.following.shape[1]:
                 self._spread_part(part)
 
+    def _open(self) -> None:
+        """How likely hands are before the first bid: seat 0 opens."""
+        self.own[0][0], self.other[0][0] = self.hands.odds
+
     def _spread_part(self, part: Part) -> None:
         """Add how likely hands are after the bids in these contexts."""
-        own, other = self.own[part.mover][part.at], self.other[part.mover][part.at]
-        policy = self._policy(part)[:, : part.following.shape[1]]
-        made = torch.add(part.mistakes, policy, alpha=self.share).mul_(own[:, None])
-        odds = made.sum(2) / own.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-        after, following = 1 - part.mover, part.following.flatten()
-        self.other[after].index_add_(0, following, made.flatten(0, 1))
-        torch.mul(odds[:, :, None], other[:, None], out=made.resize_(0))
-        self.own[after].index_add_(0, following, made.flatten(0, 1))
+        mover, bids, kinds = part.mover, part.following.shape[1], self._kinds(part)
+        after, following = 1 - mover, part.following.flatten()
+        tried = [torch.add(part.mistakes, kinds[0].policy[:, :bids], alpha=self.share)]
+        tried += [kind.policy[:, :bids] for kind in kinds[1:]]
+        reaches = [kind.own[mover][part.at] for kind in kinds]
+        made = [odds * reach[:, None] for odds, reach in zip(tried, reaches, strict=True)]
+        total = torch.stack([reach.sum(1, keepdim=True) for reach in reaches]).sum(0)
+        odds = torch.stack([bid.sum(2) for bid in made]).sum(0) / total.clamp(min=NEGLIGIBLE)
+        for kind, bid in zip(kinds, made, strict=True):
+            kind.other[after].index_add_(0, following, bid.flatten(0, 1))
+            others = odds[:, :, None] * kind.other[mover][part.at][:, None]
+            kind.own[after].index_add_(0, following, others.flatten(0, 1))
 
     def _valued(self, part: Part) -> Valued:
         """What hands get in these contexts, once those after them are known."""
-        mover, bids = part.mover, part.following.shape[1]
-        policy, reach = self._policy(part), self.own[mover][part.at].clone()
-        odds = reach.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-        mine, theirs = reach / odds, self.other[mover][part.at] / odds
-        values, to_theirs = torch.empty_like(policy), torch.zeros_like(theirs)
+        mover, bids, kinds = part.mover, part.following.shape[1], self._kinds(part)
+        policy, reach = kinds[0].policy, self.own[mover][part.at].clone()
+        mine = torch.stack([kind.own[mover][part.at] for kind in kinds])
+        odds = mine.sum((0, 2))[:, None].clamp(min=NEGLIGIBLE)
+        theirs = torch.stack([kind.other[mover][part.at] for kind in kinds]).sum(0) / odds
+        acting = policy * (mine[0] / odds)[:, None]  # how likely hands take each action
+        for kind, weak in zip(kinds[1:], mine[1:], strict=True):
+            acting += kind.policy * (weak / odds)[:, None]
+        values, to_theirs = torch.empty_like(acting), torch.zeros_like(theirs)
         if bids:
             values[:, :bids] = self.other[1 - mover][part.following]
-            made = (policy[:, :bids] @ mine[:, :, None])[:, :, 0]
             to_theirs = torch.nn.functional.embedding_bag(
-                part.following, self.own[1 - mover], per_sample_weights=made, mode="sum"
+                part.following,
+                self.own[1 - mover],
+                per_sample_weights=acting[:, :bids].sum(2),
+                mode="sum",
             )
         if part.standing >= 0:
             called = self.gains[1 - mover][part.standing]
             values[:, -1] = -theirs @ called
-            to_theirs += (mine * policy[:, -1]) @ called.T
+            to_theirs += acting[:, -1] @ called.T
         worth = (values * policy).sum(1)
         self.own[mover][part.at], self.other[mover][part.at] = worth, to_theirs
         return Valued(policy, values.sub_(worth[:, None]), reach)
@@ -253,12 +291,19 @@ class ContextWalk(ABC):
 class ContextSolver(ContextWalk):
     """Solves a table, as if seats remembered only contexts.
 
-    weak: what players do whose actions seats expect at times, see `Weak`.
+    weak: a player that the other seat is in a small share of the games, from beginning to end. The
+    more its bids look like that, the more is it expected.
     """
 
-    def __init__(self, hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> None:
-        self.weak, self.share = weak, 1 - MISTAKE - WEAKNESS * len(weak)
-        super().__init__(hands, contexts)
+    share = 1 - MISTAKE
+
+    def __init__(self, hands: Hands, contexts: Contexts, weak: Weak | None = None) -> None:
+        super().__init__(hands, contexts, weak)
+        # How likely seats are weak players with each hand, as `own` and `other`.
+        self.own_weak, self.other_weak = (
+            [] if weak is None else [torch.zeros_like(table) for table in tables]
+            for tables in (self.own, self.other)
+        )
         # By mover: legal actions in contexts, by hand.
         self.regrets, self.average = (
             [self._zeros(self.layouts[mover].ends[-1], self.sizes[mover]) for mover in range(2)]
@@ -267,12 +312,21 @@ class ContextSolver(ContextWalk):
         self.iterations = 0
 
     def _mistakes(self, standing: int, mover: int) -> Tensor:
-        bids = slice(standing + 1, self.contexts.rungs)
         legal = self.contexts.rungs - max(standing, 0)
-        mistakes = super()._mistakes(standing, mover) + MISTAKE / legal
-        for player in self.weak:
-            mistakes += WEAKNESS * player[mover][standing + 1, bids]
-        return mistakes
+        return super()._mistakes(standing, mover) + MISTAKE / legal
+
+    def _kinds(self, part: Part) -> list[Kind]:
+        weak = [Kind(self.own_weak, self.other_weak, part.weak[None])] if self.own_weak else []
+        return super()._kinds(part) + weak
+
+    def _open(self) -> None:
+        super()._open()
+        for table in (*self.own_weak, *self.other_weak):
+            table.zero_()
+        if self.own_weak:
+            for tables, weak in ((self.own, self.own_weak), (self.other, self.other_weak)):
+                weak[0][0] = WEAKNESS * tables[0][0]
+                tables[0][0] *= 1 - WEAKNESS
 
     def solve(self, iterations: int, progress: Progress = lambda done: None) -> None:
         """So many iterations more, in each of which both seats learn once."""
@@ -290,7 +344,7 @@ class ContextSolver(ContextWalk):
 
     def policy(self) -> ContextPolicy:
         """The average, in half precision. Uses up the solver: its tables take many gigabytes."""
-        self.regrets, self.own, self.other = [], [], []
+        self.regrets, self.own, self.other, self.own_weak, self.other_weak = [], [], [], [], []
         tables = []
         for layout in self.layouts:
             average = self.average.pop(0)
@@ -334,7 +388,7 @@ class ContextSolver(ContextWalk):
         average.addcmul_(valued.policy, valued.reach[:, None], value=float(numbers["average"]))
 
 
-def solver_for(hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> ContextSolver:
+def solver_for(hands: Hands, contexts: Contexts, weak: Weak | None) -> ContextSolver:
     """The solver that is fastest on the device of the hands."""
     if not hands.device.startswith("cuda") or find_spec("triton") is None:
         return ContextSolver(hands, contexts, weak)
@@ -351,7 +405,7 @@ def solved(
     size: int,
     iterations: int,
     seed: int,
-    weak: Sequence[Weak] = (),
+    weak: Weak | None = None,
     progress: Progress = lambda done: None,
 ) -> ContextPolicy:
     """The solution of a table with about so many contexts, after so many iterations."""

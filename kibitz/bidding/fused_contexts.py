@@ -11,7 +11,6 @@ its contexts, it adds up in registers what goes to the same place, and then adds
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -71,8 +70,13 @@ def spread_kernel(
     other,  # and the other's [contexts, OTHERS]
     own_after,  # the same where the other is to move [contexts, OTHERS]
     other_after,  # [contexts, HANDS]
+    own_weak,  # how likely seats are weak players, likewise
+    other_weak,
+    own_weak_after,
+    other_weak_after,
     following,  # int32 [count, bids]
     mistakes,  # [bids, HANDS]
+    weak,  # what weak players do [legal, HANDS]
     share,
     count,
     bids,
@@ -85,6 +89,7 @@ def spread_kernel(
     OTHER_BLOCK: tl.constexpr,
     ACTIONS: tl.constexpr,
     CONTEXTS: tl.constexpr,
+    WEAK: tl.constexpr,  # whether there are weak players
 ):
     hand, other_hand = tl.arange(0, BLOCK), tl.arange(0, OTHER_BLOCK)
     # Programs that run together have different bids, so that few add to the same places at once.
@@ -97,6 +102,9 @@ def spread_kernel(
     place = tl.load(following + start * bids + bid, mask=legal_bid, other=0)
     to_other = tl.zeros((ACTIONS, BLOCK), tl.float32)
     to_own = tl.zeros((ACTIONS, OTHER_BLOCK), tl.float32)
+    to_other_weak, to_own_weak = to_other, to_own
+    if WEAK:
+        weakly = rows_of(weak, bid, hand, there, HANDS)
     for at in range(start, tl.minimum(start + CONTEXTS, count)):
         context = (first + at).to(tl.int64)
         total = tl.load(totals + context * HANDS + hand, mask=held, other=1.0)
@@ -104,16 +112,33 @@ def spread_kernel(
         others = tl.load(other + context * OTHERS + other_hand, mask=other_held, other=0.0)
         weights = rows_of(regrets, row + at * legal + bid, hand, there, HANDS)
         bidders = (share * policy_of(weights, total, there) + by_mistake) * reach[None, :]
-        odds = tl.sum(bidders, 1) / tl.maximum(tl.sum(reach, 0), LEAST)
+        bid_odds, odds = tl.sum(bidders, 1), tl.sum(reach, 0)
+        if WEAK:
+            weak_reach = tl.load(own_weak + context * HANDS + hand, mask=held, other=0.0)
+            weak_others = tl.load(
+                other_weak + context * OTHERS + other_hand, mask=other_held, other=0.0
+            )
+            weak_bidders = weakly * weak_reach[None, :]
+            bid_odds, odds = bid_odds + tl.sum(weak_bidders, 1), odds + tl.sum(weak_reach, 0)
+        odds = bid_odds / tl.maximum(odds, LEAST)
         after = tl.load(following + at * bids + bid, mask=legal_bid, other=0)
         left = after != place
         add_rows(other_after, place, hand, to_other, left, HANDS)
         add_rows(own_after, place, other_hand, to_own, left, OTHERS)
         to_other = tl.where(left[:, None], 0.0, to_other) + bidders
         to_own = tl.where(left[:, None], 0.0, to_own) + odds[:, None] * others[None, :]
+        if WEAK:
+            add_rows(other_weak_after, place, hand, to_other_weak, left, HANDS)
+            add_rows(own_weak_after, place, other_hand, to_own_weak, left, OTHERS)
+            to_other_weak = tl.where(left[:, None], 0.0, to_other_weak) + weak_bidders
+            to_own_weak = tl.where(left[:, None], 0.0, to_own_weak)
+            to_own_weak += odds[:, None] * weak_others[None, :]
         place = after
     add_rows(other_after, place, hand, to_other, legal_bid, HANDS)
     add_rows(own_after, place, other_hand, to_own, legal_bid, OTHERS)
+    if WEAK:
+        add_rows(other_weak_after, place, hand, to_other_weak, legal_bid, HANDS)
+        add_rows(own_weak_after, place, other_hand, to_own_weak, legal_bid, OTHERS)
 
 
 @triton.jit
@@ -129,8 +154,10 @@ def look_ahead(
     following,
     own_after,
     other_after,
+    weak,  # what weak players do [legal, HANDS]
     total,  # of positive regrets, by hand
     reach,
+    weak_reach,
     call,  # what hands get by it
     bids,
     legal,
@@ -139,6 +166,7 @@ def look_ahead(
     BLOCK: tl.constexpr,
     OTHER_BLOCK: tl.constexpr,
     ACTIONS: tl.constexpr,
+    WEAK: tl.constexpr,
 ):
     """What the mover's hands get; and the other's by bids, times the odds of the context."""
     hand, other_hand = tl.arange(0, BLOCK), tl.arange(0, OTHER_BLOCK)
@@ -153,7 +181,10 @@ def look_ahead(
         policy = policy_of(rows_of(regrets, action, hand, there, HANDS), total, there)
         worths += policy * values_of(other_after, after, bid, call, hand, held, HANDS)
         others = rows_of(own_after, after, other_hand, bid[:, None] & other_held[None, :], OTHERS)
-        to_others += tl.sum(policy * reach[None, :], 1)[:, None] * others
+        acting = policy * reach[None, :]
+        if WEAK:
+            acting += rows_of(weak, action, hand, there, HANDS) * weak_reach[None, :]
+        to_others += tl.sum(acting, 1)[:, None] * others
     return tl.sum(worths, 0), tl.sum(to_others, 0)
 
 
@@ -205,7 +236,9 @@ def learn_kernel(
     other,  # the same of the other's [contexts, OTHERS]
     own_after,  # what the other's hands get after a bid [contexts, OTHERS]
     other_after,  # and what the mover's get [contexts, HANDS]
+    own_weak,  # how likely the mover is a weak player with each hand [contexts, HANDS]
     following,  # int32 [contexts of the part, bids]
+    weak,  # what weak players do [legal, HANDS]
     lost,  # what a call costs the mover's hands, times the odds of the context
     won,  # what the other's hands get by calls, times these odds
     step,  # see `NUMBERS`
@@ -218,6 +251,7 @@ def learn_kernel(
     BLOCK: tl.constexpr,
     OTHER_BLOCK: tl.constexpr,
     ACTIONS: tl.constexpr,
+    WEAK: tl.constexpr,  # whether there are weak players
     LEARNS: tl.constexpr,  # whether the mover does
 ):
     hand, other_hand = tl.arange(0, BLOCK), tl.arange(0, OTHER_BLOCK)
@@ -227,12 +261,16 @@ def learn_kernel(
     mine, theirs = context * HANDS + hand, context * OTHERS + other_hand
     regrets, average, following = regrets + cells, average + cells, following + at * bids
     reach = tl.load(own + mine, mask=held, other=0.0)
-    odds = tl.maximum(tl.sum(reach, 0), LEAST)
+    odds, weak_reach = tl.sum(reach, 0), reach
+    if WEAK:
+        weak_reach = tl.load(own_weak + mine, mask=held, other=0.0)
+        odds += tl.sum(weak_reach, 0)
+    odds = tl.maximum(odds, LEAST)
     total = tl.load(totals + mine, mask=held, other=1.0)
     call = -tl.load(lost + at * HANDS + hand, mask=held, other=0.0) / odds
     worth, to_others = look_ahead(
-        regrets, following, own_after, other_after, total, reach, call, bids, legal,
-        HANDS, OTHERS, BLOCK, OTHER_BLOCK, ACTIONS,
+        regrets, following, own_after, other_after, weak, total, reach, weak_reach, call,
+        bids, legal, HANDS, OTHERS, BLOCK, OTHER_BLOCK, ACTIONS, WEAK,
     )  # fmt: skip
     called = tl.load(won + at * OTHERS + other_hand, mask=other_held, other=0.0)
     tl.store(own + mine, worth, mask=held)
@@ -248,7 +286,7 @@ def learn_kernel(
 class FusedContextSolver(ContextSolver):
     """The same numbers up to rounding, in a fraction of the time on a GPU."""
 
-    def __init__(self, hands: Hands, contexts: Contexts, weak: Sequence[Weak] = ()) -> None:
+    def __init__(self, hands: Hands, contexts: Contexts, weak: Weak | None = None) -> None:
         super().__init__(hands, contexts, weak)
         # By mover: the sums of positive regrets, for regret matching. [contexts, hands]
         self.totals = [self._zeros(*own.shape) for own in self.own]
@@ -296,13 +334,16 @@ class FusedContextSolver(ContextSolver):
         spread_kernel[(programs,)](
             self.regrets[part.mover],
             *self._tables(part.mover),
+            *self._weak_tables(part.mover),
             part.following,
             part.mistakes,
+            part.weak,
             self.share,
             count,
             *self._place(part),
             **self._widths(part.mover, SPREAD),
             CONTEXTS=SPREAD.contexts,
+            WEAK=self.weak is not None,
         )
 
     def _learn_part(self, part: Part, step: Step | None) -> None:
@@ -310,11 +351,14 @@ class FusedContextSolver(ContextSolver):
             self.regrets[part.mover],
             self.average[part.mover],
             *self._tables(part.mover),
+            self._weak_tables(part.mover)[0],
             part.following,
+            part.weak,
             *self._calls(part),
             self.step,
             *self._place(part),
             **self._widths(part.mover, LEARN),
+            WEAK=self.weak is not None,
             LEARNS=step is not None,
         )
 
@@ -331,6 +375,9 @@ class FusedContextSolver(ContextSolver):
         called = self.gains[1 - part.mover][part.standing]
         regrets = self.layouts[part.mover].part(self.regrets[part.mover], part.standing)
         calls = regrets[part.rows, -1].clamp(min=NEGLIGIBLE).div_(totals).mul_(own)
+        if self.weak is not None:
+            calls += part.weak[-1] * self.own_weak[part.mover][part.at]
+            other = other + self.other_weak[part.mover][part.at]
         return other @ called, calls @ called.T
 
     def _tables(self, mover: int) -> tuple[Tensor, ...]:
@@ -342,6 +389,18 @@ class FusedContextSolver(ContextSolver):
             self.other[mover],
             self.own[after],
             self.other[after],
+        )
+
+    def _weak_tables(self, mover: int) -> tuple[Tensor, ...]:
+        """How likely seats are weak players; where there are none, whatever is not read."""
+        if self.weak is None:
+            return self._tables(mover)[1:]
+        after = 1 - mover
+        return (
+            self.own_weak[mover],
+            self.other_weak[mover],
+            self.own_weak[after],
+            self.other_weak[after],
         )
 
     def _place(self, part: Part) -> tuple[int, int, int, int]:

@@ -77,11 +77,9 @@ class BeliefPlay(Training):
     context_solutions: int = 1
     """Solutions of each of these tables, with contexts from other games. Their mean is learnt: what
     one gets wrong, others get right."""
-    weak: tuple[str, ...] = ()
-    """Players whose actions seats expect at times in the solution of the game itself; what they do
-    must depend on their hand and the standing bid alone."""
-    leaning: float = 0.0
-    """How far that solution leans towards what wins from these players, see `bidding.leaning`."""
+    weak: str = ""
+    """A player that the other seat is at times in the solution of the game itself; what it does
+    must depend on its hand and the standing bid alone."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
     part grows with the square of its number of bids."""
@@ -145,7 +143,7 @@ class BeliefPlay(Training):
         self, table: int, hands: Hands, contexts: int, iterations: int, seed: int, stage: Stage
     ) -> Teacher:
         """The mean of several solutions of a large table."""
-        weak, solutions = () if table else self.weak, []
+        weak, solutions = "" if table else self.weak, []
         for number in range(self.context_solutions):
             own = derived(seed, "contexts", number)
             solutions.append(self._with_contexts(hands, contexts, iterations, own, weak, stage))
@@ -158,13 +156,13 @@ class BeliefPlay(Training):
         contexts: int,
         iterations: int,
         seed: int,
-        weak: tuple[str, ...],
+        weak: str,
         stage: Stage,
     ) -> Teacher:
         """A table's solution with so many contexts or, if a GPU has no room for them, with half."""
         progress = solving(hands, f" with {contexts} contexts", iterations, stage)
         try:
-            return ContextTeacher(hands, contexts, iterations, seed, weak, progress, self.leaning)
+            return ContextTeacher(hands, contexts, iterations, seed, weak, progress)
         except torch.OutOfMemoryError:
             if contexts == 1:
                 raise

@@ -14,7 +14,6 @@ from ...bidding.contexts import Weak, solved
 from ...bidding.every_history import ladder_numbers, policy_table
 from ...bidding.exact.ladder import BID, CALL, Ladder
 from ...bidding.hands import Hands
-from ...bidding.leaning import lean
 from ...bidding.lookahead import Lookahead, Public
 from ...players import player
 from ...search.best_response import respond
@@ -74,9 +73,8 @@ class ExactTeacher(Teacher):
 class ContextTeacher(Teacher):
     """The solution of a large table, as if seats remembered only so many contexts.
 
-    weak: players whose actions seats expect at times; what they do must depend on their hand and
-    the standing bid alone.
-    leaning: how far the solution leans towards what wins from them.
+    weak: a player that the other seat is at times; what it does must depend on its hand and the
+    standing bid alone.
     progress: called with the number of every iteration.
     """
 
@@ -86,14 +84,11 @@ class ContextTeacher(Teacher):
         contexts: int,
         iterations: int,
         seed: int,
-        weak: Sequence[str] = (),
+        weak: str = "",
         progress: Progress = silent,
-        leaning: float = 0.0,
     ) -> None:
-        players = [weak_player(hands, name) for name in weak]
-        self.solution = solved(hands, contexts, iterations, seed, players, progress)
-        for other in players if leaning else ():
-            lean(hands, self.solution, other, leaning)
+        expected = weak_player(hands, weak) if weak else None
+        self.solution = solved(hands, contexts, iterations, seed, expected, progress)
 
     def weights(self, public: Public) -> Tensor:
         rows = self.solution.rows(public.mover, public.bid_set)
