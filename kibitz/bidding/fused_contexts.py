@@ -62,83 +62,91 @@ def add_rows(table, places, columns, sums, chosen, WIDTH: tl.constexpr):
     tl.atomic_add(table + at, sums, mask=there, sem="relaxed")
 
 
+@triton.jit
+def row_of(table, place, columns, WIDTH: tl.constexpr):
+    """One row of a table, 0 behind its end. [columns]"""
+    return tl.load(table + place * WIDTH + columns, mask=columns < WIDTH, other=0.0)
+
+
+@triton.jit
+def total_of(totals, place, columns, WIDTH: tl.constexpr):
+    """The sums of positive regrets in a context, 1 where nothing is. [columns]"""
+    return tl.load(totals + place * WIDTH + columns, mask=columns < WIDTH, other=1.0)
+
+
+@triton.jit
+def add_both(
+    own_after,
+    other_after,
+    place,
+    to_own,
+    to_other,
+    chosen,
+    HANDS: tl.constexpr,
+    OTHERS: tl.constexpr,
+):
+    """Add the chosen rows to what is known of both seats."""
+    add_rows(other_after, place, tl.arange(0, to_other.shape[1]), to_other, chosen, HANDS)
+    add_rows(own_after, place, tl.arange(0, to_own.shape[1]), to_own, chosen, OTHERS)
+
+
+@triton.jit
+def moved(sums, left, more):
+    """Sums of rows, begun anew where they have been left, and what comes next."""
+    return tl.where(left[:, None], 0.0, sums) + more
+
+
 @triton.jit(do_not_specialize=["count", *SIZES])
 def spread_kernel(
     regrets,  # the mover's [rows, HANDS]
     totals,  # the sums of its positive regrets [contexts, HANDS]
-    own,  # how likely the mover's hands are [contexts, HANDS]
-    other,  # and the other's [contexts, OTHERS]
-    own_after,  # the same where the other is to move [contexts, OTHERS]
-    other_after,  # [contexts, HANDS]
-    own_weak,  # how likely seats are weak players, likewise
-    other_weak,
-    own_weak_after,
-    other_weak_after,
+    own, other, own_after, other_after,  # how likely hands are, as in the solver
+    own_weak, other_weak, own_weak_to, other_weak_to,  # the same of weak players
     following,  # int32 [count, bids]
-    mistakes,  # [bids, HANDS]
-    weak,  # what weak players do [legal, HANDS]
-    share,
-    count,
-    bids,
-    legal,
-    first,  # context of the part
-    row,  # its first row of the regrets
-    HANDS: tl.constexpr,
-    OTHERS: tl.constexpr,
-    BLOCK: tl.constexpr,  # HANDS padded to a power of two
-    OTHER_BLOCK: tl.constexpr,
-    ACTIONS: tl.constexpr,
-    CONTEXTS: tl.constexpr,
-    WEAK: tl.constexpr,  # whether there are weak players
-):
+    mistakes, weak,  # of the mover [bids, HANDS]; what a weak one does [legal, HANDS]
+    share, count, bids, legal,
+    first, row,  # context of the part, and its row of the regrets
+    HANDS: tl.constexpr, OTHERS: tl.constexpr, BLOCK: tl.constexpr, OTHER_BLOCK: tl.constexpr,
+    ACTIONS: tl.constexpr, CONTEXTS: tl.constexpr, WEAK: tl.constexpr,
+):  # fmt: skip
     hand, other_hand = tl.arange(0, BLOCK), tl.arange(0, OTHER_BLOCK)
     # Programs that run together have different bids, so that few add to the same places at once.
     tiles = tl.cdiv(bids, ACTIONS)
     bid = tl.program_id(0) % tiles * ACTIONS + tl.arange(0, ACTIONS)
-    legal_bid, held, other_held = bid < bids, hand < HANDS, other_hand < OTHERS
-    there = legal_bid[:, None] & held[None, :]
+    legal_bid = bid < bids
+    there = legal_bid[:, None] & (hand < HANDS)[None, :]
     by_mistake = rows_of(mistakes, bid, hand, there, HANDS)
     start = tl.program_id(0) // tiles * CONTEXTS
     place = tl.load(following + start * bids + bid, mask=legal_bid, other=0)
     to_other = tl.zeros((ACTIONS, BLOCK), tl.float32)
     to_own = tl.zeros((ACTIONS, OTHER_BLOCK), tl.float32)
-    to_other_weak, to_own_weak = to_other, to_own
-    if WEAK:
-        weakly = rows_of(weak, bid, hand, there, HANDS)
+    weak_other, weak_own = to_other, to_own
     for at in range(start, tl.minimum(start + CONTEXTS, count)):
         context = (first + at).to(tl.int64)
-        total = tl.load(totals + context * HANDS + hand, mask=held, other=1.0)
-        reach = tl.load(own + context * HANDS + hand, mask=held, other=0.0)
-        others = tl.load(other + context * OTHERS + other_hand, mask=other_held, other=0.0)
+        reach = row_of(own, context, hand, HANDS)
         weights = rows_of(regrets, row + at * legal + bid, hand, there, HANDS)
-        bidders = (share * policy_of(weights, total, there) + by_mistake) * reach[None, :]
+        policy = policy_of(weights, total_of(totals, context, hand, HANDS), there)
+        bidders = (share * policy + by_mistake) * reach[None, :]
         bid_odds, odds = tl.sum(bidders, 1), tl.sum(reach, 0)
-        if WEAK:
-            weak_reach = tl.load(own_weak + context * HANDS + hand, mask=held, other=0.0)
-            weak_others = tl.load(
-                other_weak + context * OTHERS + other_hand, mask=other_held, other=0.0
-            )
-            weak_bidders = weakly * weak_reach[None, :]
-            bid_odds, odds = bid_odds + tl.sum(weak_bidders, 1), odds + tl.sum(weak_reach, 0)
-        odds = bid_odds / tl.maximum(odds, LEAST)
         after = tl.load(following + at * bids + bid, mask=legal_bid, other=0)
         left = after != place
-        add_rows(other_after, place, hand, to_other, left, HANDS)
-        add_rows(own_after, place, other_hand, to_own, left, OTHERS)
-        to_other = tl.where(left[:, None], 0.0, to_other) + bidders
-        to_own = tl.where(left[:, None], 0.0, to_own) + odds[:, None] * others[None, :]
         if WEAK:
-            add_rows(other_weak_after, place, hand, to_other_weak, left, HANDS)
-            add_rows(own_weak_after, place, other_hand, to_own_weak, left, OTHERS)
-            to_other_weak = tl.where(left[:, None], 0.0, to_other_weak) + weak_bidders
-            to_own_weak = tl.where(left[:, None], 0.0, to_own_weak)
-            to_own_weak += odds[:, None] * weak_others[None, :]
+            weak_reach = row_of(own_weak, context, hand, HANDS)
+            weak_bidders = rows_of(weak, bid, hand, there, HANDS) * weak_reach[None, :]
+            bid_odds, odds = bid_odds + tl.sum(weak_bidders, 1), odds + tl.sum(weak_reach, 0)
+        odds = (bid_odds / tl.maximum(odds, LEAST))[:, None]
+        add_both(own_after, other_after, place, to_own, to_other, left, HANDS, OTHERS)
+        to_other = moved(to_other, left, bidders)
+        to_own = moved(to_own, left, odds * row_of(other, context, other_hand, OTHERS)[None, :])
+        if WEAK:
+            add_both(own_weak_to, other_weak_to, place, weak_own, weak_other, left, HANDS, OTHERS)
+            weak_other = moved(weak_other, left, weak_bidders)
+            others = row_of(other_weak, context, other_hand, OTHERS)
+            weak_own = moved(weak_own, left, odds * others[None, :])
         place = after
-    add_rows(other_after, place, hand, to_other, legal_bid, HANDS)
-    add_rows(own_after, place, other_hand, to_own, legal_bid, OTHERS)
+    add_both(own_after, other_after, place, to_own, to_other, legal_bid, HANDS, OTHERS)
     if WEAK:
-        add_rows(other_weak_after, place, hand, to_other_weak, legal_bid, HANDS)
-        add_rows(own_weak_after, place, other_hand, to_own_weak, legal_bid, OTHERS)
+        add_both(own_weak_to, other_weak_to, place, weak_own, weak_other, legal_bid, HANDS, OTHERS)
 
 
 @triton.jit
@@ -229,8 +237,7 @@ def improve(
 
 @triton.jit(do_not_specialize=SIZES)
 def learn_kernel(
-    regrets,  # the mover's [rows, HANDS]
-    average,  # likewise
+    regrets, average,  # the mover's [rows, HANDS]
     totals,  # the sums of its positive regrets [contexts, HANDS]
     own,  # how likely the mover's hands are; what they get is written there [contexts, HANDS]
     other,  # the same of the other's [contexts, OTHERS]
@@ -242,18 +249,12 @@ def learn_kernel(
     lost,  # what a call costs the mover's hands, times the odds of the context
     won,  # what the other's hands get by calls, times these odds
     step,  # see `NUMBERS`
-    bids,
-    legal,
-    first,
-    row,
-    HANDS: tl.constexpr,
-    OTHERS: tl.constexpr,
-    BLOCK: tl.constexpr,
-    OTHER_BLOCK: tl.constexpr,
+    bids, legal, first, row,
+    HANDS: tl.constexpr, OTHERS: tl.constexpr, BLOCK: tl.constexpr, OTHER_BLOCK: tl.constexpr,
     ACTIONS: tl.constexpr,
     WEAK: tl.constexpr,  # whether there are weak players
     LEARNS: tl.constexpr,  # whether the mover does
-):
+):  # fmt: skip
     hand, other_hand = tl.arange(0, BLOCK), tl.arange(0, OTHER_BLOCK)
     held, other_held = hand < HANDS, other_hand < OTHERS
     at = tl.program_id(0).to(tl.int64)
