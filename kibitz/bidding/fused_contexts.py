@@ -284,6 +284,11 @@ def learn_kernel(
         tl.store(totals + mine, sums, mask=held)
 
 
+def by_turn(mover: int, own: list[Tensor], other: list[Tensor]) -> tuple[Tensor, ...]:
+    """The tables of contexts with this mover, then those of the contexts after them."""
+    return own[mover], other[mover], own[1 - mover], other[1 - mover]
+
+
 class FusedContextSolver(ContextSolver):
     """The same numbers up to rounding, in a fraction of the time on a GPU."""
 
@@ -383,26 +388,13 @@ class FusedContextSolver(ContextSolver):
 
     def _tables(self, mover: int) -> tuple[Tensor, ...]:
         """What both kernels read about all contexts with this mover and those after them."""
-        after = 1 - mover
-        return (
-            self.totals[mover],
-            self.own[mover],
-            self.other[mover],
-            self.own[after],
-            self.other[after],
-        )
+        return self.totals[mover], *by_turn(mover, self.own, self.other)
 
     def _weak_tables(self, mover: int) -> tuple[Tensor, ...]:
         """How likely seats are weak players; where there are none, whatever is not read."""
         if self.weak is None:
-            return self._tables(mover)[1:]
-        after = 1 - mover
-        return (
-            self.own_weak[mover],
-            self.other_weak[mover],
-            self.own_weak[after],
-            self.other_weak[after],
-        )
+            return by_turn(mover, self.own, self.other)
+        return by_turn(mover, self.own_weak, self.other_weak)
 
     def _place(self, part: Part) -> tuple[int, int, int, int]:
         """A part's sizes and where it begins, as in `SIZES`."""

@@ -17,6 +17,7 @@ slots by their numbers and sees only supply, prices and the features of cards.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import torch
@@ -209,13 +210,13 @@ class CardSetNet(SlotNet):
     def fused(self) -> FusedCards | None:
         """The same in bfloat16 with all layers in one kernel.
 
-        None where there is no GPU, and for sizes whose tokens do not fit on the chip.
+        None without a GPU or triton, and for sizes whose tokens do not fit on the chip.
         """
         width, slots = self.config.width, self.config.slots
         fits = width in FUSED_WIDTHS and width // self.config.attention_heads in FUSED_HEADS
-        if not fits or slots > FUSED_SLOTS or not self.places.is_cuda:
+        if not fits or slots > FUSED_SLOTS or not self.places.is_cuda or not find_spec("triton"):
             return None
-        from .fused_cards import FusedCards  # needs triton, which comes with torch for GPUs
+        from .fused_cards import FusedCards
 
         return FusedCards(self)
 

@@ -6,14 +6,12 @@ import json
 import time
 from dataclasses import asdict, replace
 
-import numpy as np
-
 from ..game import Game
 from ..search.latent import LatentSearch, Model
 from ..search.lines import Line
 from ..search.mcts import Settings
 from .searching import AnySearch, TreeSearch
-from .sight import Actions, Sight
+from .sight import Sight
 from .thought import Inquiry, Thought
 
 PER_SECOND = 2000  # simulations that a tree gets room for, where a clock ends an analysis
@@ -47,12 +45,6 @@ class LatentTreeSearch(TreeSearch):
 
     def _search(self, size: int, settings: Settings, leaves: int) -> LatentSearch:
         return LatentSearch(self.game, size, settings, model=self.model, device=self.device)
-
-    def choose(self, sight: Sight) -> Actions:
-        chosen = sight.legal[0][:, 0].astype(np.int64)
-        for part, found in self.searched(sight, sight.imagine()):
-            chosen[part] = found.best
-        return chosen
 
     def explain(self, sight: Sight, inquiry: Inquiry) -> Thought:
         """Searches once: a plan of halving has to know its end."""

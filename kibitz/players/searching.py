@@ -85,9 +85,7 @@ class TreeSearch:
         """What to play at tables of these numbers; their streams advance."""
         size, leaves = self._room(len(part)), self._leaves(sight)
         again = np.arange(size) % len(part)
-        search = self._ready(size, leaves)
-        assert isinstance(search, Search)
-        decided = decide(search, states[again], sight.rngs[part][again])
+        decided = decide(self._ready(size, leaves), states[again], sight.rngs[part][again])
         sight.rngs[part] = decided.rngs[: len(part)]
         return decided.actions[: len(part)]
 

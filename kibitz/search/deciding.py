@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from ..chance import STREAM
 from ..compiled import kernel
 from ..devices import Array
+from .latent import LatentSearch
 from .mcts import Search
 from .settings import Integers
 
@@ -33,9 +34,9 @@ class Decided(NamedTuple):
     rngs: Array  # [trees]
 
 
-def decide(search: Search, states: Array, rngs: Array) -> Decided:
+def decide(search: Search | LatentSearch, states: Array, rngs: Array) -> Decided:
     """The best actions, as `search.run` finds them. Streams are not moved but returned."""
-    if not stops_early(search):
+    if not isinstance(search, Search) or not stops_early(search):
         found = search.run(states, rngs.copy())
         return Decided(found.best, search.device.get(search.forest.rngs))
     done = Decided(np.zeros(search.size, np.int64), rngs.copy())

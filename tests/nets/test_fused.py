@@ -5,10 +5,10 @@ import copy
 import numpy as np
 import pytest
 import torch
+from fused_networks import answers_after_loading, shaken
 
 from kibitz.batch import Batch
 from kibitz.games import load
-from kibitz.nets.evaluate import NetEvaluator
 from kibitz.nets.zones import ZoneConfig, ZoneNet
 
 
@@ -33,29 +33,9 @@ def test_fused_zones_are_as_near_to_the_network_as_torch_is_in_bfloat16(config):
 
 @pytest.mark.gpu
 def test_an_evaluator_goes_on_with_other_weights():
-    net = ZoneNet(ZoneConfig())
     other = shaken(ZoneNet(ZoneConfig(), seed=1))
     views = torch.from_numpy(played_views(64)).cuda()
-    answers = []
-    for evaluator in (NetEvaluator(net, "cuda"), NetEvaluator(copy.deepcopy(other), "cuda")):
-        room = evaluator.room(64, views.shape[1])
-        room[:] = views
-        torch.cuda.synchronize()
-        evaluator(room)
-        evaluator.load(other.to("cuda", torch.bfloat16).state_dict())
-        logits, _ = evaluator(room)
-        torch.cuda.synchronize()
-        answers.append(logits.clone())
-    assert torch.equal(*answers)
-
-
-def shaken(net):
-    """The network with all its numbers changed a little, those that are born zero or one too."""
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for weights in net.parameters():
-            weights.add_(0.03 * torch.randn(weights.shape, generator=generator))
-    return net
+    assert torch.equal(*answers_after_loading(ZoneNet(ZoneConfig()), other, views))
 
 
 def played_views(count):

@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 import torch
+from fused_networks import answers_after_loading, shaken
 
 from kibitz.batch import Batch
 from kibitz.games import load
 from kibitz.nets.card_set import CardSetConfig, CardSetNet
-from kibitz.nets.evaluate import NetEvaluator
 
 SMALL = CardSetConfig(slots=17, width=64, attention_heads=2, layers=1)
 
@@ -24,15 +24,6 @@ def played_views(count):
     views = np.zeros((count, 38_400), np.float32)
     batch.observe(np.zeros(count, np.int64), views)
     return torch.from_numpy(views)
-
-
-def shaken(net):
-    """The network with all its numbers changed a little, those that are born zero or one too."""
-    generator = torch.Generator().manual_seed(1)
-    with torch.no_grad():
-        for weights in net.parameters():
-            weights.add_(0.03 * torch.randn(weights.shape, generator=generator))
-    return net.eval()
 
 
 def errors(answers, exact):
@@ -81,20 +72,9 @@ def test_a_view_alone_is_the_view_in_a_batch():
 
 @pytest.mark.gpu
 def test_an_evaluator_goes_on_with_other_weights():
-    net = CardSetNet(CardSetConfig(slots=17))
-    other = shaken(CardSetNet(CardSetConfig(slots=17), seed=1))
-    views = played_views(64).cuda()
-    answers = []
-    for evaluator in (NetEvaluator(net, "cuda"), NetEvaluator(copy.deepcopy(other), "cuda")):
-        room = evaluator.room(64, views.shape[1])
-        room[:] = views
-        torch.cuda.synchronize()
-        evaluator(room)
-        evaluator.load(other.to("cuda", torch.bfloat16).state_dict())
-        logits, _ = evaluator(room)
-        torch.cuda.synchronize()
-        answers.append(logits.clone())
-    assert torch.equal(*answers)
+    config = CardSetConfig(slots=17)
+    other, views = shaken(CardSetNet(config, seed=1)), played_views(64).cuda()
+    assert torch.equal(*answers_after_loading(CardSetNet(config), other, views))
 
 
 @pytest.mark.gpu
