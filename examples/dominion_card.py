@@ -116,6 +116,16 @@ def hardest_rows(found: Gauntlet, players, met):
             }
 
 
+def in_all_pairs(found: Gauntlet, players, met):
+    """What each player wins from all strategies, the mean over strategies and kingdoms."""
+    for name, text in players.items():
+        if pairs := [r for other in scripted(met) for r in found.tables(text, other).values()]:
+            mean, low, high = average(pairs)
+            games = sum(result.games for result in pairs)
+            where = f"{len(pairs)} pairs of a strategy and a kingdom, {games} games"
+            print(f"{name} in {where}: {mean:.1%} ({low:.1%} to {high:.1%})")
+
+
 def summary(card, hardest_card):
     for row in card:
         games, worst = f"{row['games']} games", row["by_kingdom"][row["worst"]]
@@ -174,6 +184,7 @@ def main() -> None:
     )
     card, hardest_card = list(rows(found, players, met)), list(hardest_rows(found, players, met))
     summary([] if asked.hardest else card, hardest_card)
+    in_all_pairs(found, players, met)
     if asked.card is not None:
         write(asked.card, hardest_card if asked.hardest else card)
 
