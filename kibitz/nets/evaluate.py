@@ -83,6 +83,9 @@ class NetEvaluator:
         self.net.load_state_dict(weights)
         if self.fused is not None:
             self.fused.refresh()
+        if self.device.type == "cuda":
+            # Views are answered on streams that do not wait for this one.
+            torch.cuda.current_stream().synchronize()
 
     @torch.inference_mode()
     def __call__(self, views: Tensor) -> Answer:

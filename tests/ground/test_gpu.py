@@ -30,7 +30,9 @@ GAMES = [*((name, {}) for name in games.names()), *OTHERS, ("coin", {})]
 
 
 @pytest.fixture(
-    scope="module", params=GAMES, ids=lambda told: "-".join(map(str, (told[0], *told[1].values())))
+    scope="module",
+    params=GAMES,
+    ids=lambda shape: "-".join(map(str, (shape[0], *shape[1].values()))),
 )
 def game(request):
     name, options = request.param
@@ -200,10 +202,10 @@ def test_the_host_waits_for_a_network_once_a_batch(name):
     evaluator = recipe_evaluator(game, "cuda", eager=True)
     views = evaluator.room(64, game.view_size)
     evaluator(views)
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         torch.cuda.set_sync_debug_mode("warn")  # which itself warns that it does not see all
         evaluator(views)
         torch.cuda.set_sync_debug_mode("default")
-    waits = [each for each in told if "called a synchronizing" in str(each.message)]
+    waits = [each for each in caught if "called a synchronizing" in str(each.message)]
     assert len(waits) == 1
