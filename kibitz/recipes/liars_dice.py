@@ -2,7 +2,8 @@
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
 for all pairs of one to five dice; `refine` teaches that network solutions of tables with equal dice
-and of the smallest others, on a GPU, and leaves the rest as they are.
+and of the smallest others, on a GPU, and leaves the rest as they are. `blend` then brings such a
+network and the champion together on five dice each, in half an hour of one core.
 `published` is the algorithm of the published networks, `wide` the same with more games per step,
 for minutes on a GPU. `response` learns to beat given players, and `demo` learns a little in a
 minute on two cores.
@@ -55,13 +56,13 @@ LARGE = BeliefPlay(
     baselines=BASELINES,
 )
 
-EVEN = ({"dice": (4, 4)}, {"dice": (3, 3)})
+SOLVED = tuple({"dice": dice} for dice in ((4, 4), (3, 3), (2, 2), (1, 1), (1, 2), (2, 1)))
 
 REFINE = replace(
     LARGE,
-    others=EVEN + tuple(table for table in LARGE.others if table not in EVEN),
-    contexts=(1_000_000, 1_000_000, 600_000),  # five, four and three dice each
-    context_iterations=(90, 110, 120),
+    others=SOLVED + tuple(table for table in LARGE.others if table not in SOLVED),
+    contexts=(1_200_000, 1_200_000, 800_000),  # five, four and three dice each
+    context_iterations=(100, 120, 140),
     context_solutions=6,
     weak="honest",
     exact_bids=24,
@@ -79,10 +80,29 @@ REFINE = replace(
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=14,
-    gate_every=14,
+    iterations=16,
+    gate_every=4,
     gate_games=200,
     gate_rate=0.0,  # it is not about winning more
+)
+
+BLEND = replace(
+    REFINE,
+    contexts=(),
+    context_iterations=(),
+    weak="",
+    exact_bids=0,
+    beside_start=(("champion",), *[()] * len(SOLVED)),  # beside nobody: as at the start
+    response_games=300,
+    rounds=4,
+    steps=100,
+    tables=(512, 256),
+    batch=512,
+    game_share=0.6,
+    taught_share=0.32,
+    learning_rate=3e-4,
+    average_decay=0.99,
+    iterations=12,
 )
 
 PUBLISHED = RegretPlay(
@@ -133,6 +153,7 @@ RECIPES = {
     "default": DEFAULT,
     "large": LARGE,
     "refine": REFINE,
+    "blend": BLEND,
     "published": PUBLISHED,
     "wide": WIDE,
     "response": RESPONSE,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import ClassVar
@@ -23,20 +23,22 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...arena.all_hands import History
+from ...arena.all_hands import History, Policies, policies_of
 from ...bidding.beliefs import BeliefConfig, BeliefNet
+from ...bidding.every_history import policies_after
 from ...bidding.exact.ladder import fits
 from ...bidding.hands import Hands
 from ...bidding.lookahead import Lookahead, Public, Solved, joined
 from ...game import Game
 from ...games import load
+from ...players import player
 from ..folder import About, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
 from ..weights import AveragingMethod, Holders
 from .responses import Responses, decisions_along, responses
 from .rows import changed, concatenated
-from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, Teacher
+from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, PlayerTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
@@ -80,6 +82,10 @@ class BeliefPlay(Training):
     weak: str = ""
     """A player that the other seat is at times in the solution of the game itself; what it does
     must depend on its hand and the standing bid alone."""
+    beside_start: tuple[tuple[str, ...], ...] = ()
+    """Players at the game itself, then at the others in their order: the network learns the mean of
+    what they and the network at the start play there. Without players it stays the same, also where
+    responders go."""
     taught_share: float = 0.35
     """Share of the steps that learn solved tables besides the game, if there are any. A table's
     part grows with the square of its number of bids."""
@@ -250,7 +256,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        self.teachers = self.teachers or recipe.teachers(self.all_hands, self.seed, stage)
+        self.teachers = self.teachers or self._begin_teachers(stage)
         self._begin(iteration)
         if self.step == 0:  # a run may have begun with the weights of a file
             self.kept.load_state_dict(self.average.state_dict())
@@ -296,6 +302,20 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
                 figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
         return figures
+
+    def _begin_teachers(self, stage: Stage) -> dict[int, Teacher]:
+        """Solutions, and means of players, by the number of the table."""
+        found = self.recipe.teachers(self.all_hands, self.seed, stage)
+        for table, players in enumerate(self.recipe.beside_start):
+            found[table] = self._mean_with_start(self.all_hands[table], players)
+        return dict(sorted(found.items()))
+
+    def _mean_with_start(self, hands: Hands, players: Sequence[str]) -> Teacher:
+        """What the network at the start and these players do, on average."""
+        climb, start = hands.bidding, Lookahead(hands, self.kept)
+        asked: list[Policies] = [policies_of(climb, player(who, climb.game)) for who in players]
+        asked.append(lambda histories, beliefs: policies_after(start, histories))
+        return MeanTeacher([PlayerTeacher(hands, policies) for policies in asked])
 
     def _begin(self, iteration: int) -> None:
         """Set the random numbers and the settings of lookaheads for an iteration."""
