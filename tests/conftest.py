@@ -38,11 +38,11 @@ def oracles():
 @pytest.fixture(scope="session")
 def models():
     """The folder of published networks: KIBITZ_MODELS. They are not ours to ship."""
-    told = os.environ.get("KIBITZ_MODELS")
-    if not told:
+    folder = os.environ.get("KIBITZ_MODELS")
+    if not folder:
         pytest.skip("KIBITZ_MODELS is not set: it names the folder of the published networks")
-    assert Path(told).is_dir(), f"KIBITZ_MODELS={told} is not a folder"
-    return Path(told)
+    assert Path(folder).is_dir(), f"KIBITZ_MODELS={folder} is not a folder"
+    return Path(folder)
 
 
 @pytest.fixture(scope="module")

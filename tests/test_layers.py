@@ -241,8 +241,8 @@ def test_a_batch_needs_no_torch_and_no_cuda():
 def test_the_front_door_gives_the_same_thing_every_time():
     """A function named like the module it comes from is hidden by that module once it is loaded."""
     twice = "name, type(getattr(kibitz, name)).__name__, type(getattr(kibitz, name)).__name__"
-    told = run_python(f"import kibitz\nfor name in kibitz.__all__: print({twice})")
-    names, first, second = told[0::3], told[1::3], told[2::3]
+    printed = run_python(f"import kibitz\nfor name in kibitz.__all__: print({twice})")
+    names, first, second = printed[0::3], printed[1::3], printed[2::3]
     assert names == kibitz.__all__
     assert "module" not in first
     assert dict(zip(names, second, strict=True)) == dict(zip(names, first, strict=True))

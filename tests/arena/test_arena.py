@@ -446,8 +446,8 @@ def test_a_match_needs_players_and_games():
 
 
 def test_a_result_is_told_to_machines_with_the_promised_names():
-    told = match(load("kuhn"), "random", "random", games=20, seed=0).as_json()
-    assert {"win_rate", "low", "high", "games", "draws"} <= told.keys()
-    assert {"mean_score", "score_low", "score_high"} <= told.keys()
-    assert [row["player"] for row in told["by_player"]] == ["random", "random"]
-    assert json.loads(json.dumps(told)) == told
+    result = match(load("kuhn"), "random", "random", games=20, seed=0).as_json()
+    assert {"win_rate", "low", "high", "games", "draws"} <= result.keys()
+    assert {"mean_score", "score_low", "score_high"} <= result.keys()
+    assert [row["player"] for row in result["by_player"]] == ["random", "random"]
+    assert json.loads(json.dumps(result)) == result

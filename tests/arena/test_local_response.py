@@ -311,13 +311,13 @@ def test_the_same_seed_gives_the_same_figure(monkeypatch):
 
 
 def test_progress_is_told_to_the_end():
-    told = []
+    stages = []
     local_response(
-        SMALL, "honest", games=2500, seed=0, progress=lambda done, what: told.append((done, what))
+        SMALL, "honest", games=2500, seed=0, progress=lambda done, what: stages.append((done, what))
     )
-    done = [each for each, _ in told]
-    assert len(told) == 8 and done == sorted(done) and done[-1] == 1
-    assert told[0][1] == "against honest as seat 0, depth 1"
+    done = [each for each, _ in stages]
+    assert len(stages) == 8 and done == sorted(done) and done[-1] == 1
+    assert stages[0][1] == "against honest as seat 0, depth 1"
 
 
 # At the border
@@ -342,9 +342,11 @@ def test_the_command_line_tells_the_bound():
     assert as_json["games"] == 100 and as_json["player"] == "honest"
     assert as_json["low"] < as_json["lower_bound"] < as_json["high"]
     assert sum(as_json["by_seat"]) / 2 == pytest.approx(as_json["lower_bound"])
-    told = run(*words)
-    assert f"honest: exploitability at least {as_json['lower_bound']:.4f} points per game" in told
-    assert "100 games" in told and f"seat 1 {as_json['by_seat'][1]:+.4f}" in told
+    printed = run(*words)
+    assert (
+        f"honest: exploitability at least {as_json['lower_bound']:.4f} points per game" in printed
+    )
+    assert "100 games" in printed and f"seat 1 {as_json['by_seat'][1]:+.4f}" in printed
 
 
 def refused(*words):
@@ -364,5 +366,5 @@ def test_the_command_line_says_what_it_cannot_do():
 def test_only_who_asks_for_a_large_game_of_bids_is_sent_here():
     large, way = "or measure strength by a match", "; --local 1000 finds a lower bound by playing"
     assert large + way in refused("liars_dice", "honest")
-    told = refused("beasty_bar", "greedy")
-    assert large in told and "--local" not in told
+    refusal = refused("beasty_bar", "greedy")
+    assert large in refusal and "--local" not in refusal

@@ -219,8 +219,8 @@ def test_an_illegal_action_is_refused_by_name_and_nothing_is_played(game):
     with pytest.raises(IllegalAction) as caught:
         batch.play(chosen)
     s = batch.states[at]
-    for told in (game.name, f"game {at} ", "action 30000", game.text(s), game.choices(s)):
-        assert told in str(caught.value)
+    for word in (game.name, f"game {at} ", "action 30000", game.text(s), game.choices(s)):
+        assert word in str(caught.value)
     assert isinstance(caught.value, ValueError)
     assert batch.states.tobytes() == before
 

@@ -144,22 +144,22 @@ def test_below_scales_the_bits():
 ALL_KINDS = """
 import json, numpy as np
 from kibitz import chance
-told = []
+drawn = []
 with np.errstate(over="raise"):
     for purpose in chance.PURPOSES:
         rng = chance.stream(2**70 + 11, purpose, 3)
-        told.append([int(rng.key), int(rng.count)])
-        told.append([int(chance.bits(rng)) for _ in range(50)])
-        told.append([int(chance.below(rng, n)) for n in range(1, 60)])
+        drawn.append([int(rng.key), int(rng.count)])
+        drawn.append([int(chance.bits(rng)) for _ in range(50)])
+        drawn.append([int(chance.below(rng, n)) for n in range(1, 60)])
         odds = np.array([0.1, 0.0, 0.6, 0.3])
-        told.append([int(chance.pick(rng, odds)) for _ in range(50)])
-        told.append([int(chance.mix(np.uint64(k), 3 * k)) for k in range(50)])
-print(json.dumps(told))
+        drawn.append([int(chance.pick(rng, odds)) for _ in range(50)])
+        drawn.append([int(chance.mix(np.uint64(k), 3 * k)) for k in range(50)])
+print(json.dumps(drawn))
 """
 
 
 def test_compiled_and_interpreted_draws_are_equal():
-    told = [
+    drawn = [
         json.loads(
             subprocess.run(
                 [sys.executable, "-c", ALL_KINDS],
@@ -170,8 +170,8 @@ def test_compiled_and_interpreted_draws_are_equal():
         )
         for off in ("0", "1")
     ]
-    assert told[0] == told[1]
-    assert len(told[0]) == 5 * len(chance.PURPOSES)
+    assert drawn[0] == drawn[1]
+    assert len(drawn[0]) == 5 * len(chance.PURPOSES)
 
 
 def test_a_saved_stream_goes_on_where_it_was():

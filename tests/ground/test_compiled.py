@@ -19,9 +19,9 @@ for name, options in json.loads(sys.argv[1]):
     batch.wander(40)
     batch.settle()
     turns = batch.turns()
-    told = [batch.host().tobytes(), batch.choose("random", turns, batch.rngs.copy()).tobytes()]
-    told += [batch.known(np.zeros(50, np.int64)).tobytes(), batch.actions()[1].tobytes()]
-    print(hash_of := __import__("hashlib").sha256(b"".join(told)).hexdigest())
+    parts = [batch.host().tobytes(), batch.choose("random", turns, batch.rngs.copy()).tobytes()]
+    parts += [batch.known(np.zeros(50, np.int64)).tobytes(), batch.actions()[1].tobytes()]
+    print(hash_of := __import__("hashlib").sha256(b"".join(parts)).hexdigest())
 """
 SHAPES = [
     ["kuhn", {}],
@@ -32,7 +32,7 @@ SHAPES = [
 ]
 
 
-def told(cache: Path, shapes: list[object]) -> list[str]:
+def printed(cache: Path, shapes: list[object]) -> list[str]:
     env = {**os.environ, "KIBITZ_CACHE": str(cache)}
     command = [sys.executable, "-c", CODE, json.dumps(shapes)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
@@ -41,9 +41,9 @@ def told(cache: Path, shapes: list[object]) -> list[str]:
 
 def test_code_cached_by_different_processes_can_be_used_together(tmp_path):
     """Record types are numbered by process, and some shapes differ in their lists alone."""
-    alone = [told(tmp_path / "cache", [shape])[0] for shape in SHAPES]
-    together = told(tmp_path / "cache", SHAPES)
-    backwards = told(tmp_path / "cache", SHAPES[::-1])[::-1]
+    alone = [printed(tmp_path / "cache", [shape])[0] for shape in SHAPES]
+    together = printed(tmp_path / "cache", SHAPES)
+    backwards = printed(tmp_path / "cache", SHAPES[::-1])[::-1]
     assert together == alone == backwards
 
 
@@ -60,4 +60,4 @@ def test_the_first_use_says_that_it_compiles_and_the_second_is_quiet(tmp_path):
 
 def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    assert told(tmp_path / "file", [["kuhn", {}]]) == told(tmp_path / "ok", [["kuhn", {}]])
+    assert printed(tmp_path / "file", [["kuhn", {}]]) == printed(tmp_path / "ok", [["kuhn", {}]])

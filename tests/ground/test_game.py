@@ -219,9 +219,9 @@ def test_a_game_without_options_says_so():
 
 
 def test_a_fingerprint_is_the_same_in_every_process():
-    told = run_python("import kibitz; print(kibitz.load('liars_dice').fingerprint)")
-    assert told == games.load("liars_dice").fingerprint
-    assert len(told) == 16 and int(told, 16) >= 0
+    printed = run_python("import kibitz; print(kibitz.load('liars_dice').fingerprint)")
+    assert printed == games.load("liars_dice").fingerprint
+    assert len(printed) == 16 and int(printed, 16) >= 0
 
 
 def test_a_fingerprint_changes_with_version_options_view_and_actions(coin):
@@ -263,7 +263,7 @@ def random_record(dtype, numbers):
     return made
 
 
-def told(s):
+def described(s):
     """A position of a game that begins with nothing but zeros."""
     return fields_text(lambda: np.zeros(1, s.dtype)[0], s)
 
@@ -274,26 +274,26 @@ def test_a_position_told_by_its_fields_reads_back_to_the_byte(seed):
     dtype = record("thing", *random_fields(numbers))
     made = random_record(dtype, numbers)
     empty = np.zeros(1, dtype)[0]
-    parse_fields(empty, told(made))
+    parse_fields(empty, described(made))
     assert empty.tobytes() == made.tobytes()
-    parse_fields(empty, "  " + told(made).upper().replace(" ", "\n ").replace(",", ", "))
+    parse_fields(empty, "  " + described(made).upper().replace(" ", "\n ").replace(",", ", "))
     assert empty.tobytes() == made.tobytes()
 
 
 def test_a_field_with_capitals_reads_back():
     made = np.ones(1, record("thing", ("numHeld", np.int8)))[0]
     empty = np.zeros(1, made.dtype)[0]
-    parse_fields(empty, told(made))
+    parse_fields(empty, described(made))
     assert empty.numHeld == 1
 
 
 def test_a_position_is_told_by_what_is_not_as_at_the_start():
     s = np.zeros(1, record("thing", ("few", np.int8, 4), ("many", np.int8, 40), ("c", np.int8)))[0]
-    assert told(s) == "start"
+    assert described(s) == "start"
     s.few[1] = s.many[2] = 7
-    assert told(s) == "few=0,7,0,0 many=0,0,7"
+    assert described(s) == "few=0,7,0,0 many=0,0,7"
     empty = np.zeros(1, s.dtype)[0]
-    parse_fields(empty, told(s))
+    parse_fields(empty, described(s))
     assert empty.tobytes() == s.tobytes()
 
 
@@ -302,7 +302,7 @@ def test_a_field_left_out_stays_as_it_was():
     parse_fields(s, "b=1,2,3,4")
     parse_fields(s, "a=-5")
     parse_fields(s, " START ")
-    assert told(s) == "b=1,2,3,4 a=-5"
+    assert described(s) == "b=1,2,3,4 a=-5"
 
 
 def test_a_position_is_told_from_the_start_of_the_game_as_it_was_bound():
@@ -435,12 +435,12 @@ def test_an_edited_game_inside_a_package_is_played_by_its_new_rules(tmp_path):
     (package / "facts.py").write_text(
         "import numpy as np\nfrom kibitz.game import record\nRECORD = record('f', ('x', np.int8))\n"
     )
-    told = []
+    scores = []
     for rules in (COIN.read_text(), COIN.read_text().replace("> s.face[1]", "< s.face[1] + 99")):
         rules = rules.replace("import numpy", "import club.facts\nimport numpy")
         (package / "coin.py").write_text(rules)
-        told.append(float(run_python(SCORE_OF_CLUB_COIN, PYTHONPATH=str(tmp_path))))
-    assert told == [-2, 2]
+        scores.append(float(run_python(SCORE_OF_CLUB_COIN, PYTHONPATH=str(tmp_path))))
+    assert scores == [-2, 2]
 
 
 def test_a_game_moved_into_a_package_is_still_a_game(tmp_path):

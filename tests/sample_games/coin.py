@@ -81,10 +81,10 @@ def observe(s, seat, view):
 
 @rule
 def known(s, seat):
-    told = seat
+    seen = seat
     for other in range(2):
-        told = told * 16 + int(s.stake[other]) * 4 + int(s.face[other]) + 1
-    return mix(1, told) | np.uint64(1)
+        seen = seen * 16 + int(s.stake[other]) * 4 + int(s.face[other]) + 1
+    return mix(1, seen) | np.uint64(1)
 
 
 @rule

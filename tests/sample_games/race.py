@@ -76,8 +76,8 @@ def observe(s, seat, view):
 
 @rule
 def known(s, seat):
-    told = int(s.at[0]) + 16 * int(s.at[1]) + 256 * int(s.mover) + 512 * (int(s.gait) + 1)
-    return mix(1, 4 * told + seat) | np.uint64(1)
+    place = int(s.at[0]) + 16 * int(s.at[1]) + 256 * int(s.mover) + 512 * (int(s.gait) + 1)
+    return mix(1, 4 * place + seat) | np.uint64(1)
 
 
 GAME = Game(

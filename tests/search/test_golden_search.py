@@ -119,5 +119,5 @@ def test_a_search_grows_the_trees_that_it_grew_before(golden, case):
 
 if __name__ == "__main__":
     written = {", ".join(case): description(*grown(*case)) for case in CASES}
-    lines = [f"{json.dumps(name)}: {json.dumps(told)}" for name, told in written.items()]
+    lines = [f"{json.dumps(name)}: {json.dumps(trees)}" for name, trees in written.items()]
     GOLDEN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")

@@ -243,7 +243,7 @@ BRACKETS = [
 
 def solved_bracket(dice, sides, variant, ones_biddable, iterations):
     game = liars_dice(dice, sides, variant, ones_biddable)
-    return solve(game, iterations).response.bracket
+    return solve(form_of(game), iterations).response.bracket
 
 
 @pytest.mark.parametrize("dice, sides, variant, ones_biddable, value", EXACT)

@@ -87,11 +87,11 @@ def test_a_long_search_plays_an_optimal_move(solved):
 @pytest.mark.parametrize("root", ["puct", "gumbel"])
 def test_kuhn_poker_is_played_without_dominated_answers(kuhn, root):
     """A bet is never called with the jack and always with the king, whatever the other holds."""
-    told = {"qj b": PASS, "kj b": PASS, "jq pb": PASS, "jk pb": PASS}
-    told |= {"qk b": BET, "jk b": BET, "kq pb": BET, "kj pb": BET}
-    states = np.repeat(positions(kuhn, *told), 8)
+    best = {"qj b": PASS, "kj b": PASS, "jq pb": PASS, "jk pb": PASS}
+    best |= {"qk b": BET, "jk b": BET, "kq pb": BET, "kj pb": BET}
+    states = np.repeat(positions(kuhn, *best), 8)
     found = search(kuhn, states, Settings(simulations=300, root=root))
-    assert found.best.tolist() == np.repeat(list(told.values()), 8).tolist()
+    assert found.best.tolist() == np.repeat(list(best.values()), 8).tolist()
 
 
 GOLDEN = {

@@ -332,8 +332,8 @@ def some_of(rng: random.Random, *given: list[str]) -> list[str]:
 
 def a_game(rng: random.Random) -> list[str]:
     name = rng.choice((*GAMES, "liars_dice", "coin.py", "Liars-Dice"))
-    told = {"liars_dice": OPTIONS_OF_DICE, "dominion": OPTIONS_OF_DOMINION}.get(name, ["start=0"])
-    options = [word for each in rng.sample(told, rng.choice((0, 0, 1))) for word in ("-o", each)]
+    given = {"liars_dice": OPTIONS_OF_DICE, "dominion": OPTIONS_OF_DOMINION}.get(name, ["start=0"])
+    options = [word for each in rng.sample(given, rng.choice((0, 0, 1))) for word in ("-o", each)]
     return [name, *options]
 
 

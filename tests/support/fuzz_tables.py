@@ -91,19 +91,19 @@ def refused(work: Callable[[], object]) -> str:
 def a_position(rng: random.Random) -> str:
     name = rng.choice(NAMES)
     game = game_named(name)
-    told = game.text(played(name, rng.randrange(60)))
+    text = game.text(played(name, rng.randrange(60)))
     change = rng.choice((mutate.text, mutate.changed_number, _fields))
-    told = mutate.several(rng, change, told)
+    text = mutate.several(rng, change, text)
 
     def look() -> None:
-        play_on(game, game.read(told), rng)
+        play_on(game, game.read(text), rng)
 
     return refused(look)
 
 
-def _fields(rng: random.Random, told: str) -> str:
+def _fields(rng: random.Random, text: str) -> str:
     """Parts of a position dropped, repeated, or taken from another position or game."""
-    parts = told.split(" ")
+    parts = text.split(" ")
     other = game_named(name := rng.choice(NAMES)).text(played(name, rng.randrange(60))).split(" ")
     where = rng.randrange(len(parts))
     match rng.randrange(4):
