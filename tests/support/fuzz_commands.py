@@ -192,13 +192,18 @@ def run_command(
     if fresh:
         fresh_files()
     long = asks_for_much(words) and not patient
-    with in_folder(USED), console(typed) as (out, err), interrupted(long):
-        sys.argv = ["kibitz", *words]
-        status: Any = 0
+    status: Any = 0
+
+    def run() -> None:
+        nonlocal status
         try:
             cli.main()
         except SystemExit as end:
             status = end.code or 0
+
+    with in_folder(USED), console(typed) as (out, err):
+        sys.argv = ["kibitz", *words]
+        run_with_patience(run) if long else run()
     said, complaint = out.getvalue().decode(), err.getvalue().decode()
     check_ended(words, status, said, complaint, long)
     return REFUSED if status == 2 and NOT_COMPILED not in complaint else ACCEPTED
@@ -259,17 +264,25 @@ def console(typed: str) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
             stream.detach()
 
 
-@contextmanager
-def interrupted(long: bool) -> Iterator[None]:
-    """Ctrl-C after a while, where somebody has asked for much."""
+def run_with_patience(work: Callable[[], None]) -> None:
+    """Run this, and press Ctrl-C if it takes long.
+
+    The alarm may ring at any moment, also when the work has just been done. So it is disarmed
+    where an interruption is still caught.
+    """
+    armed = True
 
     def press(*_: object) -> None:
-        raise KeyboardInterrupt
+        if armed:
+            raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGALRM, press)
-    signal.setitimer(signal.ITIMER_REAL, PATIENCE if long else 0)
+    signal.setitimer(signal.ITIMER_REAL, PATIENCE)
     try:
-        yield
+        try:
+            work()
+        finally:
+            armed = False
     except KeyboardInterrupt:
         pass  # at the very end
     finally:

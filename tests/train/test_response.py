@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+import killing
 import numpy as np
 import pytest
 import torch
 from commands import run
 from test_selfplay import SEED, contents, learnable
-from test_train import Moments
 
 from kibitz.arena.match import match
 from kibitz.chance import streams
@@ -93,7 +93,7 @@ def test_a_response_wins_from_the_network_and_resumes_exactly(
     for session in range(100):
         parts = Run(recipe, tmp_path / "parts", seed=2, resume=session > 0)
         with monkeypatch.context() as patched:
-            patched.setattr("time.monotonic", Moments(60 + 40 * session))
+            patched.setattr("time.monotonic", killing.Moments(60 + 40 * session))
             parts.train(seconds=60)
         parts.close()
         if parts.standing.iteration == recipe.iterations:

@@ -89,7 +89,7 @@ def test_a_run_stopped_by_the_clock_ends_with_the_same_weights(
     for session in range(100):
         run = Run(TINY, tmp_path / "run", seed=killing.SEED, resume=session > 0)
         with monkeypatch.context() as patched:
-            patched.setattr("time.monotonic", Moments(40 + 15 * session))
+            patched.setattr("time.monotonic", killing.Moments(40 + 15 * session))
             run.train(seconds=60)
         run.close()
         if run.standing.iteration == TINY.iterations:
@@ -101,24 +101,13 @@ def test_a_run_stopped_by_the_clock_ends_with_the_same_weights(
         assert [row[name] for row in again] == pytest.approx([row[name] for row in once]), name
 
 
-class Moments:
-    """A clock that passes a deadline at the n-th look at it."""
-
-    def __init__(self, looks: int) -> None:
-        self.left = looks
-
-    def __call__(self) -> float:
-        self.left -= 1
-        return -1e-6 * self.left if self.left > 0 else 1e9
-
-
 @pytest.mark.parametrize("looks", [3, 20, 40])
 def test_time_that_is_up_inside_an_iteration_is_noticed_there(
     tmp_path, monkeypatch, looks, one_thread
 ):
     searched = replace(TINY, scripted=ScriptedGames())  # scripted games hardly look at the clock
     run = Run(searched, tmp_path / "run", seed=3)
-    monkeypatch.setattr("time.monotonic", Moments(looks))
+    monkeypatch.setattr("time.monotonic", killing.Moments(looks))
     run.train(seconds=60)
     run.close()
     monkeypatch.undo()
