@@ -47,10 +47,12 @@ def test_a_folded_network_has_the_numbers_of_the_specification(net):
 
 
 def test_folding_changes_no_value(net):
+    """In float64: float32 loses up to 1e-5 on the way, by another sum on every machine."""
+    exact = copy.deepcopy(net).double()
     with torch.inference_mode():
-        plain, folded = net(VIEWS)[1], net.folded()(VIEWS)[1]
+        plain, folded = exact(VIEWS)[1], exact.folded()(VIEWS)[1]
     assert plain.std() > 0.2  # the positions differ
-    assert (plain - folded).abs().max() < 1e-5
+    assert (plain - folded).abs().max() < 2e-7  # values come out in float32
 
 
 def test_folding_is_done_in_float64(net):
@@ -143,9 +145,10 @@ def test_a_network_is_saved_with_its_statistics(net, form, tmp_path):
 
 
 def test_it_guides_a_search(net):
-    _, values = NetEvaluator(net).ask(VIEWS[:5].numpy())
+    views = VIEWS[:16]  # as many as are answered at a time: other numbers are summed in other ways
+    _, values = NetEvaluator(net).ask(views.numpy())
     assert kind_of(net).guides_search
-    assert np.allclose(values[:, 0], net.raw(VIEWS[:5]).tanh().detach(), atol=1e-6)
+    assert np.allclose(values[:, 0], net.raw(views).tanh().detach(), atol=1e-6)
 
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
