@@ -34,9 +34,12 @@ class Card:
 
     def fits(self, game: Game) -> bool:
         """Whether it plays this table."""
+        return self.game == game.name and not self.lacking(game)
+
+    def lacking(self, game: Game) -> dict[str, object]:
+        """The options of a table of its game that would have to be others."""
         ours = json.loads(json.dumps(game.describe()["options"]))
-        agrees = all(ours.get(key) == value for key, value in self.only_for.items())
-        return self.game == game.name and agrees
+        return {key: value for key, value in self.only_for.items() if ours.get(key) != value}
 
     def seated(self, game: Game, who: str, options: dict[str, str]) -> Player:
         """The player `who` of this card, with these options instead of its own."""
@@ -67,14 +70,24 @@ def card_of(game: Game, who: str) -> Card:
     """The card of the network that plays this table as `who`."""
     fitting = [card for card in cards() if who in card.players and card.fits(game)]
     if not fitting:
-        has = ", ".join(sorted({card.game for card in cards() if who in card.players}))
-        raise PlayerError(f"{game.name} has no {who}; there are {who}s of: {has or 'none yet'}")
+        raise PlayerError(_why_none(game, who))
     most = max(len(card.only_for) for card in fitting)
     first, *others = [card for card in fitting if len(card.only_for) == most]
     if others:
         both = f"{first.file.name} and {others[0].file.name}"
         raise PlayerError(f"{both} are both {who} of {game.name} here; one must be more special")
     return first
+
+
+def _why_none(game: Game, who: str) -> str:
+    """Why nobody plays this table as `who`, and where somebody would."""
+    known = [card for card in cards() if who in card.players]
+    if lacking := [card.lacking(game) for card in known if card.game == game.name]:
+        options = min(lacking, key=len).items()
+        nearest = ", ".join(f"{key}={json.dumps(value)}" for key, value in options)
+        return f"{game.name} has no {who} for this table; there is one with {nearest}"
+    has = ", ".join(sorted({card.game for card in known}))
+    return f"{game.name} has no {who}; there are {who}s of: {has or 'none yet'}"
 
 
 class Champion:

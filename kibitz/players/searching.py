@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -28,6 +29,8 @@ FIRST_PART = 16  # simulations before an analysis is shown for the first time
 LARGEST_PART = 100_000
 SECONDS_PER_PART = 0.2
 ROOM = 200_000  # simulations that a tree grows by where a clock ends an analysis
+COMPARED = 16  # likeliest moves that an analysis compares, whatever a network thinks of them ...
+TRIES = 8  # ... and simulations of each of them in every round of halving
 
 
 AnySearch: TypeAlias = Search | LatentSearch
@@ -146,9 +149,37 @@ class TreeSearch:
                 if time.monotonic() - began_part < SECONDS_PER_PART and part < LARGEST_PART:
                     part *= 2
                 thought = self._thought(search, found, sight, inquiry, time.monotonic() - began)
+            return self._compared(thought, sight)
         except KeyboardInterrupt:
-            pass
-        return thought
+            return thought
+
+    def _compared(self, thought: Thought, sight: Sight) -> Thought:
+        """The thought with values for moves that no simulation went through, too.
+
+        A network that is sure of its move leaves none to the others. What they are worth comes from
+        a search that tries all of them; it changes nothing else.
+        """
+        moves = thought.candidates
+        if isinstance(self.evaluator, str) or all(move.visits for move in moves):
+            return thought
+        width = min(len(moves), COMPARED)
+        settings = replace(
+            self.settings,
+            simulations=1 + TRIES * width * math.ceil(math.log2(width)),
+            root="gumbel",
+            considered=width,
+            gumbel_scale=0.0,
+            noise=0.0,
+            seconds=None,
+        )
+        found = self._search(1, settings, 1).run(sight.imagine(), sight.rngs.copy())
+        tried = [int(k) for k in np.flatnonzero(found.visits[0])]
+        values = {int(found.actions[0, k]): float(found.values[0, k]) for k in tried}
+        chosen, *others = (
+            move if move.visits else replace(move, value=values.get(move.action)) for move in moves
+        )
+        others.sort(key=_visits_then_value, reverse=True)
+        return replace(thought, candidates=(chosen, *others))
 
     def _analysis(self, seconds: float | None, leaves: int) -> tuple[AnySearch, int]:
         """A search of one table, and how many simulations come before it is first shown.
@@ -201,6 +232,12 @@ class TreeSearch:
         A GPU gets a power of two, some tables twice: making trees costs it more than using them.
         """
         return tables if self.device == "cpu" else 1 << (tables - 1).bit_length()
+
+
+def _visits_then_value(move: Candidate) -> tuple[int, float]:
+    if move.visits:
+        return move.visits, 0.0
+    return 0, -math.inf if move.value is None else move.value
 
 
 @register("mcts", always=("sims",))

@@ -23,7 +23,7 @@ class Candidate:
     prior: float | None = None
     """How likely the network plays it without a search; without a network, the same for all."""
     visits: int | None = None
-    """How many simulations went through it."""
+    """How many simulations went through it. Without any, its value is from a look at all moves."""
     mate_in: int | None = None
     """Plies to the end if it is proven, below 0 for a defeat."""
     line: tuple[str, ...] = ()

@@ -83,6 +83,11 @@ def test_a_game_without_a_champion_says_which_games_have_one():
         player("champion", load("kuhn"))
 
 
+def test_a_champion_that_plays_other_tables_says_which():
+    with pytest.raises(PlayerError, match=r"has no champion for this table; .* with players=2"):
+        player("champion", load("dominion", players=3))
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

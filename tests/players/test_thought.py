@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -13,6 +14,8 @@ from kibitz.cli import app
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.players import Inquiry, PlayerError, Thought, explain, player
+from kibitz.players.searching import TreeSearch
+from kibitz.search.mcts import Settings
 
 NIM = load(str(Path(__file__).parent.parent / "sample_games" / "nim.py"))
 DICE = load("liars_dice", dice=(1, 1))
@@ -31,6 +34,27 @@ def test_a_search_names_the_winning_move_with_its_line():
     assert len(thought.best.line) >= 2
     assert thought.nodes > 3
     assert thought.depth == 1 + max(len(candidate.line) for candidate in thought.candidates)
+
+
+class Stubborn:
+    """A network that is sure of its move, whatever it sees, and expects nothing."""
+
+    def room(self, size, view_size):
+        return np.zeros((size, view_size), np.float32)
+
+    def __call__(self, views):
+        logits = np.zeros((len(views), NIM.num_actions), np.float32)
+        logits[:, 0] = 50.0
+        return logits, np.zeros((len(views), NIM.seats), np.float32)
+
+
+def test_moves_that_a_network_never_tries_have_values_too():
+    who = TreeSearch(NIM, Settings(simulations=3), Stubborn(), "stubborn")
+    thought = analyse(NIM, "stones=3 mover=0", who, seed=1)
+    assert [c.text for c in thought.candidates] == ["takes 1", "takes 3", "takes 2"]
+    assert [c.visits for c in thought.candidates] == [2, 0, 0]
+    assert thought.candidates[1].value == 1.0  # the last stone
+    assert thought.candidates[2].value < 0
 
 
 def test_watching_changes_nothing():
