@@ -87,10 +87,11 @@ class Person:
 
 
 def _figures(candidate: Candidate) -> str:
-    """The value of a move or, if it has none, its prior."""
-    if candidate.value is not None:
-        return f" ({candidate.value:+.2f})"
-    return "" if candidate.prior is None else f" ({candidate.prior:.0%})"
+    """The value of a move and, without a search, how likely it is played."""
+    figures = [] if candidate.value is None else [f"{candidate.value:+.2f}"]
+    if candidate.prior is not None and candidate.visits is None:
+        figures.append(f"{candidate.prior:.0%}")
+    return f" ({', '.join(figures)})" if figures else ""
 
 
 def in_columns(choices: Sequence[str]) -> Columns:

@@ -84,6 +84,16 @@ class BeliefPolicy:
         public = self.tracker.after(self._histories(views)[0])
         return tuple(self._belief(seat, public.beliefs[seat][0]) for seat in range(2))
 
+    def values(
+        self, views: NDArray[np.float32], seat: int, actions: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """What the network expects after each action, at one table. [1, view_size], [actions]"""
+        public = self.tracker.after(self._histories(views)[0])
+        after = self.look.solve(public, rounds=0, step_size=0.0, magnet=0.0).after[0]
+        mine = self.numbers[seat, views[0, : self.hand_size].tobytes()]
+        worth: NDArray[np.float64] = after[:, mine].double().cpu().numpy()
+        return worth[self.places[actions]]
+
     def _belief(self, seat: int, odds: Tensor) -> Belief:
         deal = self.hands.bidding.deal
         dice = (deal[:, 0] if seat == 0 else deal[0])["hand"][:, seat]  # [hands, sides]

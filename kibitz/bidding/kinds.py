@@ -156,6 +156,11 @@ class BeliefJudge:
         """About both hands, at the first table."""
         return self._policy(sight.game).beliefs(sight.views[:1])
 
+    def values(self, sight: SightLike) -> NDArray[np.float64]:
+        """What the seat to move expects after each action, at the first table. [max_legal]"""
+        policy, seat, legal = self._policy(sight.game), int(sight.seats[0]), sight.legal[0][0]
+        return policy.values(sight.views[:1], seat, legal)
+
     def table(self, form: Form, progress: Progress) -> Strategy | None:
         """The policy after every history of a game of bids, if that can be said at once."""
         return self._policy(form.game).table(form, progress) if isinstance(form, Ladder) else None

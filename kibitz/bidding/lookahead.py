@@ -68,6 +68,7 @@ class Solved:
 
     policy: Tensor  # [n, actions, hands of the mover]
     values: tuple[Tensor, Tensor]  # of the hands of the mover and of the other seat. [n, hands]
+    after: Tensor  # values of the mover's hands after each action. [n, actions, hands]
 
 
 class Lookahead:
@@ -141,7 +142,8 @@ class Lookahead:
         odds = policy[:, :-1] @ mine[:, :, None]
         to_theirs = (odds.transpose(1, 2) @ following[0].float()).squeeze(1)
         to_theirs += ((mine * policy[:, -1])[:, None] @ table).squeeze(1)
-        return Solved(self._padded(policy), ((policy * values).sum(1), to_theirs))
+        worth = (policy * values).sum(1), to_theirs
+        return Solved(self._padded(policy), worth, self._padded(values))
 
     def _following(
         self, embedded: Tensor, low: int, theirs: Tensor, mine: Tensor

@@ -77,10 +77,13 @@ class Belief:
 
 @runtime_checkable
 class Believer(Protocol):
-    """A judge that can say what to believe about hidden hands."""
+    """A judge that can say what to believe about hidden hands, and what actions are worth then."""
 
     def beliefs(self, sight: SightLike) -> tuple[Belief, ...]:
         """About every seat, at the first table."""
+
+    def values(self, sight: SightLike) -> Floats:
+        """What the seat to move expects after each action, at the first table. [max_legal]"""
 
 
 class Judge(Protocol):

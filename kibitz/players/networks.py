@@ -137,7 +137,11 @@ class NetPlayer:
         from ..nets.kinds import Believer
 
         began, judgement = time.monotonic(), self.judge(sight)
-        odds, values = self.drawing.odds(judgement)[0], judgement.values
+        believer = self._judge if isinstance(self._judge, Believer) else None
+        odds, values, value = self.drawing.odds(judgement)[0], judgement.values, judgement.value
+        if believer is not None:
+            values = believer.values(sight)[None]
+            value = (odds * values).sum(1)
         best = np.lexsort((-judgement.preferences[0], -odds))  # by odds; equals by preference
         actions, order = sight.actions[0], [int(k) for k in best]
         candidates = tuple(
@@ -154,9 +158,9 @@ class NetPlayer:
             player=self.name,
             seat=int(sight.seats[0]),
             candidates=candidates,
-            value=None if judgement.value is None else float(judgement.value[0]),
+            value=None if value is None else float(value[0]),
             seconds=time.monotonic() - began,
-            beliefs=self._judge.beliefs(sight) if isinstance(self._judge, Believer) else (),
+            beliefs=() if believer is None else believer.beliefs(sight),
         )
 
 

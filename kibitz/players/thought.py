@@ -96,7 +96,7 @@ def belief_texts(thought: Thought) -> list[str]:
     """What to believe about each hand, in a sentence."""
     return [
         f"seat {belief.seat} holds on average "
-        + ", ".join(f"{count:.1f} of {sort + 1}" for sort, count in enumerate(belief.counts))
+        + ", ".join(f"{count:.2f} of {sort + 1}" for sort, count in enumerate(belief.counts))
         + "; likeliest "
         + ", ".join(f"{hand} ({chance:.1%})" for hand, chance in belief.likeliest)
         for belief in thought.beliefs
