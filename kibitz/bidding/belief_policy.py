@@ -91,8 +91,8 @@ class BeliefPolicy:
         public = self.tracker.after(self._histories(views)[0])
         after = self.look.solve(public, rounds=0, step_size=0.0, magnet=0.0).after[0]
         mine = self.numbers[seat, views[0, : self.hand_size].tobytes()]
-        worth: NDArray[np.float64] = after[:, mine].double().cpu().numpy()
-        return worth[self.places[actions]]
+        worth = after[:, mine].double().cpu().numpy()
+        return np.asarray(worth[self.places[actions]], np.float64)
 
     def _belief(self, seat: int, odds: Tensor) -> Belief:
         deal = self.hands.bidding.deal
