@@ -199,7 +199,7 @@ PLAYERS = [
         'how_drawn = f"{mode} temperature',
         'how_drawn = f"temperature',
         "arena/test_results.py::test_players_who_play_differently_have_different_identities"
-        "[champion-champion:mode=sample]",
+        "[champion-champion:mode=argmax]",
     ),
     mutant(
         "the identity of a tree search leaves out its settings",
