@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from kibitz.cli.contract import Talk
 from kibitz.contract import REHEARSED, Result, check
 from kibitz.contract.watch import Stopped, ask, quiet
 
@@ -178,6 +179,17 @@ def test_a_file_that_never_ends_to_load_is_ended(tmp_path: Path) -> None:
     (result,) = check(tmp_path / "endless.py")
     assert "loading the game's file does not return" in result.message
     assert re.search(r"line [23] of endless\.py", result.message)
+
+
+def test_who_waits_hears_now_and_then_what_is_being_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("time.perf_counter", lambda: now)
+    talk = Talk()
+    for now in (101.0, 103.0, 104.0, 106.0):
+        talk.wait(f"at {now:.0f}")
+    assert capsys.readouterr().err.split("\n") == ["... at 103", "... at 106", ""]
 
 
 def test_progress_names_the_promise_that_is_tried() -> None:
