@@ -97,8 +97,10 @@ def line_of(file: str, number: int) -> str:
 def line_of_frame(frame: FrameType | None) -> str:
     """The innermost line of a game that a running frame is at; empty if there is none."""
     while frame is not None:
-        if is_of_a_game(frame.f_code.co_filename):
-            return line_of(frame.f_code.co_filename, frame.f_lineno)
+        code = frame.f_code
+        if is_of_a_game(code.co_filename):
+            # A frame that was just entered may have no line yet.
+            return line_of(code.co_filename, frame.f_lineno or code.co_firstlineno)
         frame = frame.f_back
     return ""
 

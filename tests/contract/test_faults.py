@@ -14,11 +14,14 @@ import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from kibitz.cli.contract import Talk
 from kibitz.contract import REHEARSED, Result, check
+from kibitz.contract.sources import line_of_frame
 from kibitz.contract.watch import Stopped, ask, quiet
 
 FAULTS = Path(__file__).parent / "faults"
@@ -190,6 +193,13 @@ def test_who_waits_hears_now_and_then_what_is_being_done(
     for now in (101.0, 103.0, 104.0, 106.0):
         talk.wait(f"at {now:.0f}")
     assert capsys.readouterr().err.split("\n") == ["... at 103", "... at 106", ""]
+
+
+def test_a_rule_that_was_just_entered_has_a_line() -> None:
+    """A frame has none then. An error here would end the pulse, and with it the check."""
+    code = compile("x = 1", str(FAULTS / "sound.py"), "exec")
+    entered: Any = SimpleNamespace(f_code=code, f_lineno=None, f_back=None)
+    assert line_of_frame(entered).startswith("line 1 of sound.py: ")
 
 
 def test_progress_names_the_promise_that_is_tried() -> None:
