@@ -127,11 +127,12 @@ def _games_of(method: SearchMethod) -> Games:
     search = Search(
         method.game, selfplay.size, QUICK, evaluator="uniform", device=selfplay.device.name
     )
+    began = selfplay.clock
     while selfplay.ended < GAMES_BEFORE * selfplay.size:
         selfplay.move(search)
     stored = seconds(lambda: method.store(selfplay.taken()))
     decisions = sum(listed.rows for listed in method.replay.listed)
-    searched = selfplay.clock * selfplay.size
+    searched = (selfplay.clock - began) * selfplay.size
     return Games(*(amount / selfplay.ended for amount in (decisions, searched, stored)))
 
 

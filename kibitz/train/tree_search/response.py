@@ -30,7 +30,6 @@ class ResponsePlay(SelfPlay):
         once, evaluator = Settings(simulations=1), NetEvaluator(net, device)
         self.opponent = Search(game, size, once, evaluator=evaluator, device=device)
         super().__init__(game, size, device, seed)
-        self.clock = 1  # answers before the first move of all tables come before it
 
     def _roll_on(self) -> None:
         """Take every table to a decision of its learner."""

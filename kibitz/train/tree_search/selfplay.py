@@ -125,6 +125,7 @@ class SelfPlay(NotedTables):
         super().__init__(game, size, device, seed)
         self._begin(np.arange(size))
         self._roll_on()
+        self.clock = 1  # what was played before the first move of all tables comes before it
 
     def move(self, search: Search | LatentSearch, deadline: float | None = None) -> None:
         """Search every table's decision, and play on.
