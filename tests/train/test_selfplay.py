@@ -136,6 +136,13 @@ def test_tables_are_restored_though_their_games_began_with_many_forced_plies():
     assert all((second.arrays()[name] == array).all() for name, array in saved.items())
 
 
+def test_forced_plies_before_the_first_move_of_all_tables_come_before_it():
+    """Else a replay has another order where a run was stopped in between."""
+    selfplay = SelfPlay(load("madn"), TABLES, "cpu", SEED)
+    selfplay._fetch()
+    assert np.concatenate(selfplay._order).max() < selfplay.clock * TABLES
+
+
 def test_decisions_are_in_the_order_of_play_though_tables_have_had_no_room(monkeypatch):
     """Forced moves do not fit beside the searched one, and are fetched later than other tables'."""
     game, kept = load("liars_dice", dice=(2, 2)), []
