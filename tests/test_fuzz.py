@@ -46,7 +46,7 @@ def watcher():
         ("killed", "it ended with -11"),
         ("ended", "it ended with 0"),
         ("endless", "no answer for 6 s"),
-        ("greedy", "MiB more than the imports"),
+        ("greedy", "it needed 1,"),
     ],
 )
 def test_a_case_that_ends_as_none_should_is_found(watcher, kind, sentence):

@@ -34,7 +34,7 @@ from typing import IO, Any
 HERE = Path(__file__).parent
 SILENCE = 20.0  # seconds without a result that make a hang
 READY = 900.0  # seconds for the first use, which compiles every game
-GROWTH = 1 << 30  # bytes of memory above what the imports need
+GROWTH = 1 << 30  # bytes of memory that a case may need
 ADDRESSES = 8 << 30  # bytes of addresses above that: libraries reserve more than they use
 SHOWN = 2000  # characters of a finding
 ENOUGH = 5  # findings of a kind, after which it stops
@@ -87,11 +87,10 @@ def serve(modules: Iterable[str], requests: IO[str], answers: IO[str]) -> None:
     faulthandler.enable()
     cases = prepared(modules)
     limit_memory()
-    baseline = memory()
-    print(json.dumps({"ready": baseline}), file=answers, flush=True)
+    print(json.dumps({"ready": memory()}), file=answers, flush=True)
     for line in requests:
         asked = json.loads(line)
-        answer = one_case(cases[asked["kind"]], asked, baseline)
+        answer = one_case(cases[asked["kind"]], asked)
         print(json.dumps(answer), file=answers, flush=True)
 
 
@@ -107,20 +106,21 @@ def prepared(names: Iterable[str]) -> dict[str, Case]:
     return cases
 
 
-def one_case(case: Case, asked: dict[str, Any], baseline: int) -> dict[str, Any]:
+def one_case(case: Case, asked: dict[str, Any]) -> dict[str, Any]:
     """Run one case in this process: how it ended, and what is wrong with that."""
     began, finding = time.perf_counter(), ""
     outcome = "wrong"
     forget_peak()
+    before = memory()  # with what thousands of cases before it have left: compiled games, say
     try:
         outcome = case(case_rng(**asked))
     except Wrong as wrong:
         finding = str(wrong)
     except BaseException:
         finding = traceback.format_exc()
-    grown = memory("VmHWM") - baseline
+    grown = memory("VmHWM") - before
     if not finding and grown > GROWTH:
-        finding = f"it needed {grown >> 20:,} MiB more than the imports"
+        finding = f"it needed {grown >> 20:,} MiB"
     return {
         "outcome": "wrong" if finding else outcome,
         "finding": finding[-SHOWN:],
