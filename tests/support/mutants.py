@@ -65,7 +65,7 @@ def copied(edited: Mutant | None = None) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="kibitz-mutant-") as name:
         folder = Path(name)
         left_out = shutil.ignore_patterns("__pycache__", "champions")
-        for part in ("kibitz", "tests", "docs"):
+        for part in ("kibitz", "tests", "docs", "examples"):
             shutil.copytree(ROOT / part, folder / part, ignore=left_out)
         (folder / "kibitz/champions").symlink_to(ROOT / "kibitz/champions")  # large, never edited
         shutil.copy(ROOT / "pyproject.toml", folder)
