@@ -1,9 +1,7 @@
 """Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
-for all pairs of one to five dice; `refine` teaches that network solutions of tables with equal dice
-and of the smallest others, on a GPU, and leaves the rest as they are. `blend` then brings such a
-network and the champion together on five dice each, in half an hour of one core.
+for all pairs of one to five dice; `refine` then teaches that network solutions of all of them.
 `published` is the algorithm of the published networks, `wide` the same with more games per step,
 for minutes on a GPU. `response` learns to beat given players, and `demo` learns a little in a
 minute on two cores.
@@ -34,36 +32,37 @@ DEFAULT = RememberedRegrets(
     baselines=BASELINES,
 )
 
+PAIRS = tuple(
+    (mine, theirs) for mine in range(1, 6) for theirs in range(1, 6) if (mine, theirs) != (5, 5)
+)
 LARGE = BeliefPlay(
     game="liars_dice",
     options={"dice": (5, 5)},
-    others=tuple(
-        {"dice": (mine, theirs)}
-        for mine in range(1, 6)
-        for theirs in range(1, 6)
-        if (mine, theirs) != (5, 5)
-    ),
+    others=tuple({"dice": dice} for dice in PAIRS),
+    shares=(0.6,),
     config={"depth": 5, "rank": 44},
     tables=(8192, 1024),
-    game_share=0.6,
     steps=200,
     batch=1024,
     step_size=(0.5, 0.2),
-    iterations=42,
+    iterations=35,
     gate_every=7,
     gate_games=600,
     gate_rate=0.45,
     baselines=BASELINES,
 )
 
-SOLVED = tuple({"dice": dice} for dice in ((4, 4), (3, 3), (2, 2), (1, 1), (1, 2), (2, 1)))
+EXACT = ((2, 2), (1, 1), (1, 2), (2, 1))  # small enough to be solved without contexts
+FIRST = ((4, 4), (3, 3), *EXACT)
+REST = tuple(dice for dice in PAIRS if dice not in FIRST)
 
 REFINE = replace(
     LARGE,
-    others=SOLVED + tuple(table for table in LARGE.others if table not in SOLVED),
-    contexts=(1_200_000, 1_200_000, 800_000),  # five, four and three dice each
-    context_iterations=(100, 120, 140),
-    context_solutions=6,
+    others=tuple({"dice": dice} for dice in FIRST + REST),
+    shares=(0.25, 0.16, 0.08, 0.045, 0.015, 0.025, 0.025),
+    contexts=(1_100_000, 1_200_000, 800_000, *[0] * len(EXACT), *[300_000] * len(REST)),
+    context_iterations=(100, 120, 140, *[0] * len(EXACT), *[100] * len(REST)),
+    context_solutions=(6, 6, 6, *[0] * len(EXACT), *[1] * len(REST)),
     weak="honest",
     exact_bids=24,
     exact_iterations=200,
@@ -71,38 +70,18 @@ REFINE = replace(
     explore=0.6,
     min_survival=0.7,
     response_share=0.5,
-    response_games=600,
-    rounds=10,  # responders play once for so many: that takes seconds, whatever the table
-    tables=(3072, 2048),
-    game_share=0.36,
-    taught_share=0.56,
-    keep=True,
+    response_games=800,
+    rounds=15,  # responders play once for so many: that takes seconds, whatever the table
+    steps=400,
+    batch=2048,
+    tables=(8192, 4096),
     policy_weight=1.0,
     learning_rate=6e-4,
     average_decay=0.998,
-    iterations=16,
+    iterations=8,
     gate_every=4,
     gate_games=200,
     gate_rate=0.0,  # it is not about winning more
-)
-
-BLEND = replace(
-    REFINE,
-    contexts=(),
-    context_iterations=(),
-    weak="",
-    exact_bids=0,
-    beside_start=(("champion",), *[()] * len(SOLVED)),  # beside nobody: as at the start
-    response_games=300,
-    rounds=4,
-    steps=100,
-    tables=(512, 256),
-    batch=512,
-    game_share=0.6,
-    taught_share=0.32,
-    learning_rate=3e-4,
-    average_decay=0.99,
-    iterations=12,
 )
 
 PUBLISHED = RegretPlay(
@@ -153,7 +132,6 @@ RECIPES = {
     "default": DEFAULT,
     "large": LARGE,
     "refine": REFINE,
-    "blend": BLEND,
     "published": PUBLISHED,
     "wide": WIDE,
     "response": RESPONSE,

@@ -1,6 +1,5 @@
 """Belief play: solutions of tables that teach a network, and what it learns from them."""
 
-import copy
 import itertools
 from collections import Counter
 from dataclasses import replace
@@ -12,10 +11,10 @@ import torch
 from kibitz.arena.exploitability import exploit
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
 from kibitz.bidding.contexts import WEAKNESS, Contexts, ContextSolver
-from kibitz.bidding.every_history import after_bids, policies_after, policy_table
+from kibitz.bidding.every_history import policy_table
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
-from kibitz.bidding.lookahead import Lookahead, joined
+from kibitz.bidding.lookahead import Lookahead
 from kibitz.bidding.weakness import won_from
 from kibitz.games import load
 from kibitz.nets import load_net
@@ -29,7 +28,6 @@ from kibitz.train.bidding.responses import Responses, decisions_along, responses
 from kibitz.train.bidding.teachers import (
     ContextTeacher,
     ExactTeacher,
-    PlayerTeacher,
     weak_player,
 )
 from kibitz.train.run import Run
@@ -183,7 +181,7 @@ def test_who_expects_a_weak_player_wins_more_from_it_and_loses_little():
 def test_the_mean_of_several_solutions_is_learnt():
     """They remember different contexts, and each finds them in its own games."""
     hands = Hands(load("liars_dice", dice=(1, 2), sides=3), "cpu")
-    recipe = replace(SMALL, contexts=(60,), context_iterations=(5,), context_solutions=2)
+    recipe = replace(SMALL, contexts=(60,), context_iterations=(5,), context_solutions=(2,))
     teacher = recipe.teachers([hands], 1, lambda *_: None)[0]
     first, second = (solution.solution.contexts.keys for solution in teacher.solutions)
     assert any(not torch.equal(*keys) for keys in zip(first, second, strict=True))
@@ -194,47 +192,6 @@ def test_the_mean_of_several_solutions_is_learnt():
     assert torch.allclose(teacher.policy(public), played.mean(0), atol=1e-6)
 
 
-def test_a_player_teaches_what_it_plays_after_the_same_bids(net):
-    look = lookahead(net, (1, 2))
-    teacher = PlayerTeacher(look.hands, lambda made, beliefs: policies_after(look, made))
-    one_bid = after_bids(look, look.opening(), [(0, 4), (0, 2)])
-    several = joined(
-        [
-            one_bid,
-            after_bids(look, after_bids(look, one_bid, [(1, 3)]), [(0, 7)]),
-            one_bid.part(torch.tensor([1])),
-        ]
-    )
-    assert several.bid_set.tolist() == [1 << 4, 1 << 2, 1 << 2 | 1 << 3 | 1 << 7, 1 << 2]
-    # Beliefs are the player's own, not those that it is asked with.
-    asked = replace(several, beliefs=[torch.ones_like(belief) for belief in several.beliefs])
-    assert torch.allclose(teacher.policy(asked), look.prior(several), atol=1e-5)
-
-
-def test_the_mean_with_the_network_at_the_start_is_learnt(tmp_path):
-    taught = replace(
-        SMALL,
-        others=({"dice": (1, 2)},),
-        beside_start=(("honest",), ()),
-        keep=True,
-        steps=2,
-        rounds=1,
-        iterations=1,
-    )
-    method = Run(taught, tmp_path, seed=1).method
-    method.iterate(1, lambda *_: None)
-    assert method.step == 2 and [*method.teachers] == [0, 1]
-    start = Lookahead(method.all_hands[0], method.kept)
-    public = start.opening().after(torch.tensor([1]), start.prior(start.opening())[:, 1])
-    honest = weak_player(method.all_hands[0], "honest")[1][2]
-    mean = (start.prior(public)[0] + honest) / 2
-    assert torch.allclose(method.teachers[0].policy(public)[0], mean, atol=1e-5)
-    kept = Lookahead(method.all_hands[1], method.kept)
-    assert torch.allclose(
-        method.teachers[1].policy(kept.opening()), kept.prior(kept.opening()), atol=1e-5
-    )
-
-
 def test_contexts_that_have_no_room_are_halved(monkeypatch):
     def solved(hands, contexts, *settings):
         if contexts > 30:
@@ -242,7 +199,7 @@ def test_contexts_that_have_no_room_are_halved(monkeypatch):
         return "solution"
 
     monkeypatch.setattr(belief_play, "ContextTeacher", solved)
-    taught = replace(SMALL, contexts=(100,), context_iterations=(7,))
+    taught = replace(SMALL, contexts=(100,), context_iterations=(7,), context_solutions=(1,))
     said, hands = [], Hands(load("liars_dice", dice=(1, 1)), "cpu")
     found = taught.teachers([hands], 1, lambda *words: said.append(words))
     assert found.keys() == {0} and found[0].solutions == ["solution"]
@@ -252,7 +209,13 @@ def test_contexts_that_have_no_room_are_halved(monkeypatch):
 
 def test_a_run_says_that_it_solves_tables(tmp_path):
     taught = replace(
-        SMALL, contexts=(50,), context_iterations=(2,), steps=2, rounds=1, iterations=1
+        SMALL,
+        contexts=(50,),
+        context_iterations=(2,),
+        context_solutions=(1,),
+        steps=2,
+        rounds=1,
+        iterations=1,
     )
     said = []
     run = Run(taught, tmp_path, seed=1)
@@ -262,19 +225,15 @@ def test_a_run_says_that_it_solves_tables(tmp_path):
     assert [words for words in said if words[0] == first] == [(first, n, 2) for n in range(3)]
 
 
-def test_steps_are_shared_by_the_bids_of_taught_tables(tmp_path):
-    taught = replace(
-        SMALL,
-        others=({"dice": (1, 2)}, {"dice": (2, 2)}, {"dice": (1, 3)}),
-        contexts=(50, 50, 50),
-        context_iterations=(1, 1, 1),
-        game_share=0.3,
-        taught_share=0.5,
-    )
-    method = Run(taught, tmp_path, seed=1).method
-    method.teachers = taught.teachers(method.all_hands, 1, lambda *_: None)
-    assert [*method.teachers] == [0, 1, 2]
-    assert method._shares([0, 1, 2, 3]) == pytest.approx([0.3, 0.5 * 9 / 25, 0.5 * 16 / 25, 0.2])
+def test_every_round_plays_the_tables_that_have_shares_and_draws_further_ones(tmp_path):
+    five = tuple({"dice": dice} for dice in ((1, 2), (2, 1), (2, 2), (1, 3), (3, 1)))
+    training = replace(SMALL, others=five, shares=(0.3, 0.2), others_per_round=2)
+    method = Run(training, tmp_path, seed=1).method
+    method._begin(1)
+    rounds = [method._drawn() for _ in range(40)]
+    assert all(drawn[:2] == [0, 1] and len({*drawn}) == 4 for drawn in rounds)
+    assert {table for drawn in rounds for table in drawn} == {*range(6)}
+    assert method._shares([0, 1, 3, 5]) == pytest.approx([0.3, 0.2, 0.25, 0.25])
 
 
 def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):
@@ -282,6 +241,7 @@ def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):
         SMALL,
         contexts=(600,),
         context_iterations=(60,),
+        context_solutions=(1,),
         policy_weight=1.0,
         learning_rate=3e-3,
         iterations=2,
@@ -307,20 +267,15 @@ def test_a_network_learns_solved_tables_beside_others(tmp_path):
         SMALL,
         options={"dice": (2, 1), "sides": 3},
         others=({"dice": (1, 1)},),
-        others_per_round=0,
+        shares=(0.2, 0.8),
         exact_bids=6,
         exact_iterations=100,
-        taught_share=0.8,
-        game_share=0.2,
         tables=(16, 256),
         policy_weight=1.0,
-        keep=True,
         iterations=4,
         gate_every=4,
     )
     run = Run(taught, tmp_path, seed=1)
-    look = Lookahead(run.method.all_hands[0], copy.deepcopy(run.method.average))
-    before = look.prior(look.opening())
     figures = [run.method.iterate(iteration, lambda *_: None) for iteration in range(1, 5)]
     game = load("liars_dice", dice=(1, 1), sides=3)
     who = seat_network(game, run.method.average, mode="sample")
@@ -328,9 +283,17 @@ def test_a_network_learns_solved_tables_beside_others(tmp_path):
     assert lost < 0.08
     assert figures[-1]["exploitability_3_3"] == pytest.approx(lost, abs=1e-4)
     assert "exploitability_3_3" not in figures[0], "only at the gate"
-    look = Lookahead(run.method.all_hands[0], run.method.average)
-    assert (look.prior(look.opening()) - before).abs().max() < 0.1, "the other one stays the same"
-    assert "kept.holding" in run.method.arrays(), "a resumed run must know it"
+
+
+def test_the_largest_recipe_solves_every_table():
+    """A champion may sit down with any dice, so each of its tables has a teacher."""
+    refine = recipe("liars_dice", "refine")
+    tables = [refine.options, *refine.others]
+    assert {table["dice"] for table in tables} == {*itertools.product(range(1, 6), repeat=2)}
+    hands = [Hands(load("liars_dice", **table), "cpu") for table in tables]
+    large = [bool(contexts) for contexts in refine.contexts]
+    assert len(large) == len(tables)
+    assert [refine.solves(each) for each in hands] == [not contexts for contexts in large]
 
 
 def test_with_a_teacher_one_seat_strays_and_only_the_other_learns():

@@ -68,6 +68,7 @@ TAUGHT = replace(
     exact_iterations=10,
     contexts=(50,),
     context_iterations=(5,),
+    context_solutions=(1,),
     response_share=0.5,
     response_games=20,
 )

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import ClassVar
@@ -23,22 +23,20 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...arena.all_hands import History, Policies, policies_of
+from ...arena.all_hands import History
 from ...bidding.beliefs import BeliefConfig, BeliefNet
-from ...bidding.every_history import policies_after
 from ...bidding.exact.ladder import fits
 from ...bidding.hands import Hands
 from ...bidding.lookahead import Lookahead, Public, Solved, joined
 from ...game import Game
 from ...games import load
-from ...players import player
 from ..folder import About, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
-from ..weights import AveragingMethod, Holders
+from ..weights import AveragingMethod
 from .responses import Responses, decisions_along, responses
 from .rows import changed, concatenated
-from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, PlayerTeacher, Teacher
+from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
@@ -57,41 +55,31 @@ class BeliefPlay(Training):
 
     net: str = "beliefs"
     others: tuple[About, ...] = ()
-    """Options of further tables that the network learns, besides those of the game. One that is
-    named twice is drawn twice as often."""
+    """Options of further tables that the network learns, besides those of the game."""
+    shares: tuple[float, ...] = (0.3,)
+    """Shares of the steps that learn the game itself and the first of the other tables, in their
+    order. Every round plays these; all further tables share the other steps equally."""
     others_per_round: int = 6
-    """Number of these tables that each round plays, drawn at random."""
+    """Number of the further tables that each round plays, drawn at random."""
     rounds: int = 4
     """Rounds of self-play and learning per iteration."""
     tables: tuple[int, int] = (1024, 1024)
     """Tables of self-play per round: of the game itself, and of each of the others."""
-    game_share: float = 0.3
-    """Share of the steps that learn the game itself, if there are other tables."""
     exact_bids: int = 0
-    """Other tables with at most so many bids are solved, and every round plays them."""
+    """Other tables with at most so many bids are solved exactly."""
     exact_iterations: int = 400
     """Iterations of CFR+ that solve them."""
     contexts: tuple[int, ...] = ()
-    """How many contexts seats remember in solutions of further tables: of the game itself, then of
+    """How many contexts seats remember in solutions of large tables: of the game itself, then of
     the others in their order. Those with 0 and those after the last number are not solved so."""
     context_iterations: tuple[int, ...] = ()
     """Iterations that solve them."""
-    context_solutions: int = 1
-    """Solutions of each of these tables, with contexts from other games. Their mean is learnt: what
-    one gets wrong, others get right."""
+    context_solutions: tuple[int, ...] = ()
+    """How many solutions each of these tables has, with contexts from other games. Their mean is
+    learnt: what one gets wrong, others get right."""
     weak: str = ""
     """A player that the other seat is at times in the solution of the game itself; what it does
     must depend on its hand and the standing bid alone."""
-    beside_start: tuple[tuple[str, ...], ...] = ()
-    """Players at the game itself, then at the others in their order: the network learns the mean of
-    what they and the network at the start play there. Without players it stays the same, also where
-    responders go."""
-    taught_share: float = 0.35
-    """Share of the steps that learn solved tables besides the game, if there are any. A table's
-    part grows with the square of its number of bids."""
-    keep: bool = False
-    """Whether the network learns what it was at the start at tables that are not solved, so that it
-    stays the same there; otherwise their decisions are solved one step ahead."""
     solve_rounds: int = 16
     """Rounds per solved decision, see `Lookahead.solve`."""
     step_size: tuple[float, float] = (0.5, 0.1)
@@ -132,8 +120,8 @@ class BeliefPlay(Training):
 
     def teachers(self, all_hands: list[Hands], seed: int, stage: Stage) -> dict[int, Teacher]:
         """The solutions of tables that the network learns from, by the number of the table."""
-        sizes = dict(enumerate(zip(self.contexts, self.context_iterations, strict=True)))
-        large = {table: size for table, size in sizes.items() if size[0]}
+        sizes = zip(self.contexts, self.context_iterations, self.context_solutions, strict=True)
+        large = {table: size for table, size in enumerate(sizes) if size[0]}
         found: dict[int, Teacher] = {}
         # Small tables come first: they are solved by kernels that cannot use memory that torch
         # has freed and not given back.
@@ -141,20 +129,14 @@ class BeliefPlay(Training):
             if table and table not in large and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
-        for table, (contexts, iterations) in large.items():
-            found[table] = self._mean(table, all_hands[table], contexts, iterations, seed, stage)
+        for table, (contexts, iterations, solutions) in large.items():
+            hands, weak, taught = all_hands[table], "" if table else self.weak, []
+            for number in range(solutions):
+                own = derived(seed, "contexts", number)
+                taught.append(self._with_contexts(hands, contexts, iterations, own, weak, stage))
+                torch.cuda.empty_cache()  # the next solver may need all of it
+            found[table] = MeanTeacher(taught)
         return dict(sorted(found.items()))
-
-    def _mean(
-        self, table: int, hands: Hands, contexts: int, iterations: int, seed: int, stage: Stage
-    ) -> Teacher:
-        """The mean of several solutions of a large table."""
-        weak, solutions = "" if table else self.weak, []
-        for number in range(self.context_solutions):
-            own = derived(seed, "contexts", number)
-            solutions.append(self._with_contexts(hands, contexts, iterations, own, weak, stage))
-            torch.cuda.empty_cache()  # the next solver may need all of it
-        return MeanTeacher(solutions)
 
     def _with_contexts(
         self,
@@ -252,24 +234,18 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.teachers: dict[int, Teacher] = {}  # solved in the first iteration: it takes minutes
         self.responses: dict[int, Responses] = {}  # of this iteration, to the network before it
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
-        self.kept = copy.deepcopy(self.average)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        self.teachers = self.teachers or self._begin_teachers(stage)
+        self.teachers = self.teachers or recipe.teachers(self.all_hands, self.seed, stage)
         self._begin(iteration)
-        if self.step == 0:  # a run may have begun with the weights of a file
-            self.kept.load_state_dict(self.average.state_dict())
         self._respond(iteration, stage)
         losses = torch.zeros(len(self.all_hands), 3, device=self.device)
         decisions, seconds = 0, [0.0, 0.0]
         for number in range(1, recipe.rounds + 1):
             stage("self-play, round", number, recipe.rounds)
             began = time.monotonic()
-            solved = {
-                table: self.play(table, recipe.tables[table > 0])
-                for table in dict.fromkeys((0, *self.teachers, *self._others()))
-            }
+            solved = {table: self.play(table, recipe.tables[table > 0]) for table in self._drawn()}
             seconds[0] += time.monotonic() - began
             stage("learning, round", number, recipe.rounds)
             for table, part in self._lots(solved):
@@ -303,20 +279,6 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
                 figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
         return figures
 
-    def _begin_teachers(self, stage: Stage) -> dict[int, Teacher]:
-        """Solutions, and means of players, by the number of the table."""
-        found = self.recipe.teachers(self.all_hands, self.seed, stage)
-        for table, players in enumerate(self.recipe.beside_start):
-            found[table] = self._mean_with_start(self.all_hands[table], players)
-        return dict(sorted(found.items()))
-
-    def _mean_with_start(self, hands: Hands, players: Sequence[str]) -> Teacher:
-        """What the network at the start and these players do, on average."""
-        climb, start = hands.bidding, Lookahead(hands, self.kept)
-        asked: list[Policies] = [policies_of(climb, player(who, climb.game)) for who in players]
-        asked.append(lambda histories, beliefs: policies_after(start, histories))
-        return MeanTeacher([PlayerTeacher(hands, policies) for policies in asked])
-
     def _begin(self, iteration: int) -> None:
         """Set the random numbers and the settings of lookaheads for an iteration."""
         recipe, seed = self.recipe, derived(self.seed, self.recipe.method, iteration)
@@ -342,7 +304,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
     def play(self, table: int, size: int) -> list[SolvedDecisions]:
         """The decisions to learn at `size` tables, grouped by seat."""
         hands, teacher = self.all_hands[table], self.teachers.get(table)
-        look = self.lookahead(hands, kept=self.recipe.keep and teacher is None)
+        look = self.lookahead(hands)
         found: list[list[SolvedDecisions]] = [[], []]
         if teacher is not None and table in self.responses:
             responded = round(size * self.recipe.response_share / 2)
@@ -384,16 +346,18 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             return [(look.opening(size // 2), (seat,)) for seat in range(2)]
         return [(self.tilted(look.opening(size), look.hands), (0, 1))]
 
-    def _others(self) -> list[int]:
-        """The numbers of the other tables that this round plays."""
-        others = [n for n in range(1, len(self.all_hands)) if n not in self.teachers]
-        order = torch.randperm(len(others), generator=self.random, device=self.device)
-        return [others[n] for n in order[: self.recipe.others_per_round].tolist()]
+    def _drawn(self) -> list[int]:
+        """The numbers of the tables that this round plays."""
+        always = min(len(self.recipe.shares), len(self.all_hands))
+        order = torch.randperm(
+            len(self.all_hands) - always, generator=self.random, device=self.device
+        )
+        drawn = always + order[: self.recipe.others_per_round]
+        return [*range(always), *drawn.tolist()]
 
-    def lookahead(self, hands: Hands, *, kept: bool = False) -> Lookahead:
+    def lookahead(self, hands: Hands) -> Lookahead:
         dtype = torch.float32 if self.device == "cpu" else torch.float16
-        net = self.kept if kept else self.average
-        return Lookahead(hands, copy.deepcopy(net).to(dtype))
+        return Lookahead(hands, copy.deepcopy(self.average).to(dtype))
 
     def tilted(self, public: Public, hands: Hands) -> Public:
         """Beliefs in which random faces are likelier, except at every eighth table."""
@@ -421,8 +385,7 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             played = look.prior(public)
             decisions = None if strays else taught(look, public, teacher)
             return decisions, self._continuing(look, public, played, strays)
-        rounds = 0 if self.recipe.keep else self.recipe.solve_rounds
-        solved = look.solve(public, rounds, self.step_size, self.magnet)
+        solved = look.solve(public, self.recipe.solve_rounds, self.step_size, self.magnet)
         odds = look.hands.odds[public.mover], look.hands.odds[1 - public.mover]
         # Hands that are believed impossible need values and a policy, too.
         mine, theirs = ((role + dealt) / 2 for role, dealt in zip(public.roles, odds, strict=True))
@@ -446,10 +409,6 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             return public.part(rows)
         rungs = torch.multinomial(tried[rows], 1, generator=self.random).squeeze(1)
         return public.part(rows).after(rungs, policy[rows, rungs])
-
-    def _holders(self) -> Holders:
-        own = {"kept": self.kept} if self.recipe.keep else {}
-        return {**super()._holders(), **own}
 
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.random, device=self.device)
@@ -476,12 +435,10 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
     def _shares(self, tables: list[int]) -> list[float]:
         """The shares of these tables in the steps of a round."""
-        game, size = self.recipe.game_share, {n: len(self.all_hands[n].bids) ** 2 for n in tables}
-        taught = [n for n in tables if n and n in self.teachers]
-        others = [n for n in tables if n and n not in self.teachers]
-        by_bids = self.recipe.taught_share * bool(taught) / max(sum(size[n] for n in taught), 1)
-        equal = (1 - game - self.recipe.taught_share * bool(taught)) / max(len(others), 1)
-        return [game if not n else by_bids * size[n] if n in taught else equal for n in tables]
+        shares = self.recipe.shares
+        others = sum(table >= len(shares) for table in tables)
+        equal = (1 - sum(shares)) / max(others, 1)
+        return [shares[table] if table < len(shares) else equal for table in tables]
 
     def learn(self, batch: SolvedDecisions) -> Tensor:
         """One step; return the losses of policy and values before it, and 1 for the step.
