@@ -84,6 +84,28 @@ REFINE = replace(
     gate_rate=0.0,  # it is not about winning more
 )
 
+BLEND = replace(
+    REFINE,
+    contexts=(),
+    context_iterations=(),
+    context_solutions=(),
+    weak="",
+    exact_bids=0,
+    beside_start=(*[("champion",)] * 3, *[()] * (len(EXACT) + len(REST))),
+    shares=(0.42, 0.22, 0.08),
+    others_per_round=4,
+    response_games=100,
+    rounds=6,
+    steps=120,
+    batch=512,
+    tables=(512, 256),
+    learning_rate=3e-4,
+    average_decay=0.99,
+    iterations=12,
+    gate_every=6,
+    gate_games=100,
+)
+
 PUBLISHED = RegretPlay(
     game="liars_dice",
     options={"dice": (5, 5), "opening_call": True},
@@ -132,6 +154,7 @@ RECIPES = {
     "default": DEFAULT,
     "large": LARGE,
     "refine": REFINE,
+    "blend": BLEND,
     "published": PUBLISHED,
     "wide": WIDE,
     "response": RESPONSE,

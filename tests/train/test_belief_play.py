@@ -11,10 +11,10 @@ import torch
 from kibitz.arena.exploitability import exploit
 from kibitz.bidding.beliefs import BeliefConfig, BeliefNet
 from kibitz.bidding.contexts import WEAKNESS, Contexts, ContextSolver
-from kibitz.bidding.every_history import policy_table
+from kibitz.bidding.every_history import after_bids, policies_after, policy_table
 from kibitz.bidding.exact.ladder import BID, CALL, Ladder
 from kibitz.bidding.hands import Hands
-from kibitz.bidding.lookahead import Lookahead
+from kibitz.bidding.lookahead import Lookahead, joined
 from kibitz.bidding.weakness import won_from
 from kibitz.games import load
 from kibitz.nets import load_net
@@ -28,6 +28,7 @@ from kibitz.train.bidding.responses import Responses, decisions_along, responses
 from kibitz.train.bidding.teachers import (
     ContextTeacher,
     ExactTeacher,
+    PlayerTeacher,
     weak_player,
 )
 from kibitz.train.run import Run
@@ -190,6 +191,46 @@ def test_the_mean_of_several_solutions_is_learnt():
     played = torch.stack([solution.policy(public) for solution in teacher.solutions])
     assert (played[0] - played[1]).abs().max() > 1e-3
     assert torch.allclose(teacher.policy(public), played.mean(0), atol=1e-6)
+
+
+def test_a_player_teaches_what_it_plays_after_the_same_bids(net):
+    look = lookahead(net, (1, 2))
+    teacher = PlayerTeacher(look.hands, lambda made, beliefs: policies_after(look, made))
+    one_bid = after_bids(look, look.opening(), [(0, 4), (0, 2)])
+    several = joined(
+        [
+            one_bid,
+            after_bids(look, after_bids(look, one_bid, [(1, 3)]), [(0, 7)]),
+            one_bid.part(torch.tensor([1])),
+        ]
+    )
+    assert several.bid_set.tolist() == [1 << 4, 1 << 2, 1 << 2 | 1 << 3 | 1 << 7, 1 << 2]
+    # Beliefs are the player's own, not those that it is asked with.
+    asked = replace(several, beliefs=[torch.ones_like(belief) for belief in several.beliefs])
+    assert torch.allclose(teacher.policy(asked), look.prior(several), atol=1e-5)
+
+
+def test_the_mean_with_the_network_at_the_start_is_learnt(tmp_path):
+    taught = replace(
+        SMALL,
+        others=({"dice": (1, 2)},),
+        beside_start=(("honest",), ()),
+        steps=2,
+        rounds=1,
+        iterations=1,
+    )
+    method = Run(taught, tmp_path, seed=1).method
+    method.iterate(1, lambda *_: None)
+    assert method.step == 2 and [*method.teachers] == [0, 1]
+    start = Lookahead(method.all_hands[0], method.start)
+    public = start.opening().after(torch.tensor([1]), start.prior(start.opening())[:, 1])
+    honest = weak_player(method.all_hands[0], "honest")[1][2]
+    mean = (start.prior(public)[0] + honest) / 2
+    assert torch.allclose(method.teachers[0].policy(public)[0], mean, atol=1e-5)
+    kept = Lookahead(method.all_hands[1], method.start)
+    assert torch.allclose(
+        method.teachers[1].policy(kept.opening()), kept.prior(kept.opening()), atol=1e-5
+    )
 
 
 def test_contexts_that_have_no_room_are_halved(monkeypatch):

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import ClassVar
@@ -23,20 +23,22 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from ...arena.all_hands import History
+from ...arena.all_hands import History, Policies, policies_of
 from ...bidding.beliefs import BeliefConfig, BeliefNet
+from ...bidding.every_history import policies_after
 from ...bidding.exact.ladder import fits
 from ...bidding.hands import Hands
 from ...bidding.lookahead import Lookahead, Public, Solved, joined
 from ...game import Game
 from ...games import load
+from ...players import player
 from ..folder import About, RunFolder
 from ..method import Stage, Training
 from ..seeds import derived
-from ..weights import AveragingMethod
+from ..weights import AveragingMethod, Holders
 from .responses import Responses, decisions_along, responses
 from .rows import changed, concatenated
-from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, Teacher
+from .teachers import ContextTeacher, ExactTeacher, MeanTeacher, PlayerTeacher, Teacher
 
 TOGETHER = 1 << 24  # probabilities that are solved at a time
 NEGLIGIBLE = 1e-6  # so that nothing is divided by 0
@@ -80,6 +82,9 @@ class BeliefPlay(Training):
     weak: str = ""
     """A player that the other seat is at times in the solution of the game itself; what it does
     must depend on its hand and the standing bid alone."""
+    beside_start: tuple[tuple[str, ...], ...] = ()
+    """Players at the game itself, then at the others in their order: the network learns the mean of
+    what they and the network at the start play there. Without players it stays the same."""
     solve_rounds: int = 16
     """Rounds per solved decision, see `Lookahead.solve`."""
     step_size: tuple[float, float] = (0.5, 0.1)
@@ -234,10 +239,13 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.teachers: dict[int, Teacher] = {}  # solved in the first iteration: it takes minutes
         self.responses: dict[int, Responses] = {}  # of this iteration, to the network before it
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
+        self.start = copy.deepcopy(self.average)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
         recipe = self.recipe
-        self.teachers = self.teachers or recipe.teachers(self.all_hands, self.seed, stage)
+        if self.step == 0:  # a run may have begun with the weights of a file
+            self.start.load_state_dict(self.average.state_dict())
+        self.teachers = self.teachers or self._all_teachers(stage)
         self._begin(iteration)
         self._respond(iteration, stage)
         losses = torch.zeros(len(self.all_hands), 3, device=self.device)
@@ -278,6 +286,20 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             if exploited and isinstance(teacher, ExactTeacher) and len(hands.bids) <= QUICK_BIDS:
                 figures[f"exploitability_{name}"] = teacher.exploitability(self.average)
         return figures
+
+    def _all_teachers(self, stage: Stage) -> dict[int, Teacher]:
+        """Solutions, and means of players, by the number of the table."""
+        found = self.recipe.teachers(self.all_hands, self.seed, stage)
+        for table, players in enumerate(self.recipe.beside_start):
+            found[table] = self._mean_with_start(self.all_hands[table], players)
+        return dict(sorted(found.items()))
+
+    def _mean_with_start(self, hands: Hands, players: Sequence[str]) -> Teacher:
+        """What the network at the start and these players do, on average."""
+        climb, start = hands.bidding, Lookahead(hands, self.start)
+        asked: list[Policies] = [policies_of(climb, player(who, climb.game)) for who in players]
+        asked.append(lambda histories, beliefs: policies_after(start, histories))
+        return MeanTeacher([PlayerTeacher(hands, policies) for policies in asked])
 
     def _begin(self, iteration: int) -> None:
         """Set the random numbers and the settings of lookaheads for an iteration."""
@@ -409,6 +431,10 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
             return public.part(rows)
         rungs = torch.multinomial(tried[rows], 1, generator=self.random).squeeze(1)
         return public.part(rows).after(rungs, policy[rows, rungs])
+
+    def _holders(self) -> Holders:
+        own = {"start": self.start} if self.recipe.beside_start else {}
+        return {**super()._holders(), **own}
 
     def _uniform(self, *shape: int) -> Tensor:
         return torch.rand(shape, generator=self.random, device=self.device)

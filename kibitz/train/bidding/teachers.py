@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from ...arena.all_hands import History, policies_of
+from ...arena.all_hands import History, Policies, policies_of
 from ...bidding.beliefs import BeliefNet
 from ...bidding.contexts import Weak, solved
 from ...bidding.every_history import ladder_numbers, policy_table
@@ -103,6 +103,30 @@ class MeanTeacher(Teacher):
 
     def weights(self, public: Public) -> Tensor:
         return torch.stack([solution.policy(public) for solution in self.solutions]).sum(0)
+
+
+class PlayerTeacher(Teacher):
+    """What a player does after the same bids. policies: how it says that."""
+
+    def __init__(self, hands: Hands, policies: Policies) -> None:
+        self.actions, self.policies = len(hands.bids) + 1, policies
+
+    def weights(self, public: Public) -> Tensor:
+        # Sets of bids in order have equal last bids side by side, as networks like it.
+        sets, rows = torch.unique(public.bid_set, return_inverse=True)
+        histories = [history_of(bids) for bids in sets.tolist()]
+        any_hand = torch.ones_like(public.roles[0][:1])
+        weights = any_hand.new_empty(len(sets), self.actions, any_hand.shape[1])
+        for length in {*map(len, histories)}:
+            at = [n for n, history in enumerate(histories) if len(history) == length]
+            answers = self.policies([histories[n] for n in at], any_hand.expand(len(at), -1))
+            weights[at] = torch.cat([*answers]).to(weights)
+        return weights[rows]
+
+
+def history_of(bid_set: int) -> History:
+    """The rungs of all bids, each a bit, in their order: bids rise."""
+    return tuple(rung for rung in range(bid_set.bit_length()) if bid_set >> rung & 1)
 
 
 def weak_player(hands: Hands, name: str) -> Weak:
