@@ -2,6 +2,7 @@
 
 `default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
 for all pairs of one to five dice; `refine` then teaches that network solutions of all of them.
+`blend` brings such a network and the champion together on three to five dice each, on a CPU.
 `published` is the algorithm of the published networks, `wide` the same with more games per step,
 for minutes on a GPU. `response` learns to beat given players, and `demo` learns a little in a
 minute on two cores.
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..train.bidding.belief_play import BeliefPlay
+from ..train.bidding.belief_play import BeliefPlay, ByContexts
 from ..train.bidding.best_response import BestResponseTraining
 from ..train.bidding.regret_play import RegretPlay
 from ..train.bidding.remembered_regrets import RememberedRegrets
@@ -60,9 +61,13 @@ REFINE = replace(
     LARGE,
     others=tuple({"dice": dice} for dice in FIRST + REST),
     shares=(0.25, 0.16, 0.08, 0.045, 0.015, 0.025, 0.025),
-    contexts=(1_100_000, 1_200_000, 800_000, *[0] * len(EXACT), *[300_000] * len(REST)),
-    context_iterations=(100, 120, 140, *[0] * len(EXACT), *[100] * len(REST)),
-    context_solutions=(6, 6, 6, *[0] * len(EXACT), *[1] * len(REST)),
+    contexts=(
+        ByContexts(1_100_000, iterations=100, solutions=6),  # five dice each
+        ByContexts(1_200_000, iterations=120, solutions=6),
+        ByContexts(800_000, iterations=140, solutions=6),
+        *[None] * len(EXACT),
+        *[ByContexts(300_000, iterations=100)] * len(REST),
+    ),
     weak="honest",
     exact_bids=24,
     exact_iterations=200,
@@ -87,13 +92,10 @@ REFINE = replace(
 BLEND = replace(
     REFINE,
     contexts=(),
-    context_iterations=(),
-    context_solutions=(),
     weak="",
     exact_bids=0,
-    beside_start=(*[("champion",)] * 3, *[()] * (len(EXACT) + len(REST))),
+    beside_start=(*[("champion",)] * 3, *[()] * len(EXACT + REST)),
     shares=(0.42, 0.22, 0.08),
-    others_per_round=4,
     response_games=100,
     rounds=6,
     steps=120,

@@ -23,7 +23,7 @@ from kibitz.recipes import recipe
 from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 from kibitz.train.bidding import belief_play
-from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay
+from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay, ByContexts
 from kibitz.train.bidding.responses import Responses, decisions_along, responses
 from kibitz.train.bidding.teachers import (
     ContextTeacher,
@@ -182,7 +182,7 @@ def test_who_expects_a_weak_player_wins_more_from_it_and_loses_little():
 def test_the_mean_of_several_solutions_is_learnt():
     """They remember different contexts, and each finds them in its own games."""
     hands = Hands(load("liars_dice", dice=(1, 2), sides=3), "cpu")
-    recipe = replace(SMALL, contexts=(60,), context_iterations=(5,), context_solutions=(2,))
+    recipe = replace(SMALL, contexts=(ByContexts(60, iterations=5, solutions=2),))
     teacher = recipe.teachers([hands], 1, lambda *_: None)[0]
     first, second = (solution.solution.contexts.keys for solution in teacher.solutions)
     assert any(not torch.equal(*keys) for keys in zip(first, second, strict=True))
@@ -240,7 +240,7 @@ def test_contexts_that_have_no_room_are_halved(monkeypatch):
         return "solution"
 
     monkeypatch.setattr(belief_play, "ContextTeacher", solved)
-    taught = replace(SMALL, contexts=(100,), context_iterations=(7,), context_solutions=(1,))
+    taught = replace(SMALL, contexts=(ByContexts(100, iterations=7),))
     said, hands = [], Hands(load("liars_dice", dice=(1, 1)), "cpu")
     found = taught.teachers([hands], 1, lambda *words: said.append(words))
     assert found.keys() == {0} and found[0].solutions == ["solution"]
@@ -251,9 +251,7 @@ def test_contexts_that_have_no_room_are_halved(monkeypatch):
 def test_a_run_says_that_it_solves_tables(tmp_path):
     taught = replace(
         SMALL,
-        contexts=(50,),
-        context_iterations=(2,),
-        context_solutions=(1,),
+        contexts=(ByContexts(50, iterations=2),),
         steps=2,
         rounds=1,
         iterations=1,
@@ -280,9 +278,7 @@ def test_every_round_plays_the_tables_that_have_shares_and_draws_further_ones(tm
 def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):
     taught = replace(
         SMALL,
-        contexts=(600,),
-        context_iterations=(60,),
-        context_solutions=(1,),
+        contexts=(ByContexts(600, iterations=60),),
         policy_weight=1.0,
         learning_rate=3e-3,
         iterations=2,
@@ -332,9 +328,9 @@ def test_the_largest_recipe_solves_every_table():
     tables = [refine.options, *refine.others]
     assert {table["dice"] for table in tables} == {*itertools.product(range(1, 6), repeat=2)}
     hands = [Hands(load("liars_dice", **table), "cpu") for table in tables]
-    large = [bool(contexts) for contexts in refine.contexts]
+    large = [by is not None for by in refine.contexts]
     assert len(large) == len(tables)
-    assert [refine.solves(each) for each in hands] == [not contexts for contexts in large]
+    assert all(by or refine.solves(each) for by, each in zip(large, hands, strict=True))
 
 
 def test_with_a_teacher_one_seat_strays_and_only_the_other_learns():

@@ -20,6 +20,7 @@ from kibitz.game import GameError
 from kibitz.games import liars_dice, load
 from kibitz.nets import load_net
 from kibitz.recipes import recipe
+from kibitz.train.bidding.belief_play import ByContexts
 from kibitz.train.bidding.memory import Memory
 from kibitz.train.folder import RunError, RunFolder
 from kibitz.train.run import Run
@@ -66,9 +67,7 @@ TAUGHT = replace(
     others=(*BELIEFS.others, {**TINY, "dice": (2, 2)}),  # the last one has no teacher
     exact_bids=9,
     exact_iterations=10,
-    contexts=(50,),
-    context_iterations=(5,),
-    context_solutions=(1,),
+    contexts=(ByContexts(50, iterations=5),),
     response_share=0.5,
     response_games=20,
 )

@@ -47,6 +47,17 @@ ENDED = 0.05  # self-play stops when a smaller share of its tables continues
 WARM_UP = 100  # steps until the learning rate has risen: the first ones could undo what a file had
 
 
+@dataclass(frozen=True)
+class ByContexts:
+    """A large table is solved as if seats remembered only so many contexts."""
+
+    contexts: int
+    iterations: int
+    solutions: int = 1
+    """With contexts from different games. Their mean is learnt: what one gets wrong, others get
+    right."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class BeliefPlay(Training):
     """A recipe for learning solved decisions with a belief network."""
@@ -71,14 +82,8 @@ class BeliefPlay(Training):
     """Other tables with at most so many bids are solved exactly."""
     exact_iterations: int = 400
     """Iterations of CFR+ that solve them."""
-    contexts: tuple[int, ...] = ()
-    """How many contexts seats remember in solutions of large tables: of the game itself, then of
-    the others in their order. Those with 0 and those after the last number are not solved so."""
-    context_iterations: tuple[int, ...] = ()
-    """Iterations that solve them."""
-    context_solutions: tuple[int, ...] = ()
-    """How many solutions each of these tables has, with contexts from other games. Their mean is
-    learnt: what one gets wrong, others get right."""
+    contexts: tuple[ByContexts | None, ...] = ()
+    """How large tables are solved: the game itself, then the others in their order."""
     weak: str = ""
     """A player that the other seat is at times in the solution of the game itself; what it does
     must depend on its hand and the standing bid alone."""
@@ -125,8 +130,7 @@ class BeliefPlay(Training):
 
     def teachers(self, all_hands: list[Hands], seed: int, stage: Stage) -> dict[int, Teacher]:
         """The solutions of tables that the network learns from, by the number of the table."""
-        sizes = zip(self.contexts, self.context_iterations, self.context_solutions, strict=True)
-        large = {table: size for table, size in enumerate(sizes) if size[0]}
+        large = {table: by for table, by in enumerate(self.contexts) if by is not None}
         found: dict[int, Teacher] = {}
         # Small tables come first: they are solved by kernels that cannot use memory that torch
         # has freed and not given back.
@@ -134,33 +138,28 @@ class BeliefPlay(Training):
             if table and table not in large and self.solves(hands):
                 progress = solving(hands, "", self.exact_iterations, stage)
                 found[table] = ExactTeacher(hands, self.exact_iterations, progress)
-        for table, (contexts, iterations, solutions) in large.items():
-            hands, weak, taught = all_hands[table], "" if table else self.weak, []
-            for number in range(solutions):
+        for table, by in large.items():
+            hands, weak, solutions = all_hands[table], "" if table else self.weak, []
+            for number in range(by.solutions):
                 own = derived(seed, "contexts", number)
-                taught.append(self._with_contexts(hands, contexts, iterations, own, weak, stage))
+                solutions.append(self._with_contexts(hands, by, own, weak, stage))
                 torch.cuda.empty_cache()  # the next solver may need all of it
-            found[table] = MeanTeacher(taught)
+            found[table] = MeanTeacher(solutions)
         return dict(sorted(found.items()))
 
     def _with_contexts(
-        self,
-        hands: Hands,
-        contexts: int,
-        iterations: int,
-        seed: int,
-        weak: str,
-        stage: Stage,
+        self, hands: Hands, by: ByContexts, seed: int, weak: str, stage: Stage
     ) -> Teacher:
         """A table's solution with so many contexts or, if a GPU has no room for them, with half."""
-        progress = solving(hands, f" with {contexts} contexts", iterations, stage)
+        progress = solving(hands, f" with {by.contexts} contexts", by.iterations, stage)
         try:
-            return ContextTeacher(hands, contexts, iterations, seed, weak, progress)
+            return ContextTeacher(hands, by.contexts, by.iterations, seed, weak, progress)
         except torch.OutOfMemoryError:
-            if contexts == 1:
+            if by.contexts == 1:
                 raise
         torch.cuda.empty_cache()
-        return self._with_contexts(hands, contexts // 2, iterations, seed, weak, stage)
+        half = replace(by, contexts=by.contexts // 2)
+        return self._with_contexts(hands, half, seed, weak, stage)
 
     def network(self, game: Game, seed: int) -> BeliefNet:
         return self.network_for(self.all_hands(game, "cpu"), seed)
