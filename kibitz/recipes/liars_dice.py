@@ -94,6 +94,7 @@ BLEND = replace(
     contexts=(),
     weak="",
     exact_bids=0,
+    # Beside nobody at the smaller and the unequal tables: there it stays as it is.
     beside_start=(*[("champion",)] * 3, *[()] * len(EXACT + REST)),
     shares=(0.42, 0.22, 0.08),
     response_games=100,

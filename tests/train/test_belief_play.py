@@ -231,6 +231,7 @@ def test_the_mean_with_the_network_at_the_start_is_learnt(tmp_path):
     assert torch.allclose(
         method.teachers[1].policy(kept.opening()), kept.prior(kept.opening()), atol=1e-5
     )
+    assert "start.holding" in method.arrays(), "a resumed run must know it"
 
 
 def test_contexts_that_have_no_room_are_halved(monkeypatch):
