@@ -88,7 +88,7 @@ class BeliefNet(Net):
 
     def trunk(self, first: Tensor, bids: Tensor) -> Tensor:
         """Hidden numbers from the first layer and the standing bids, -1 where there is none."""
-        x = first + self.standing[bids + 1]
+        x = first + self.standing.index_select(0, bids + 1)
         for norm, weight in zip(self.norms, self.layers, strict=False):
             x = x + functional.gelu(norm(x)) @ weight
         return functional.gelu(self.norms[-1](x))
@@ -106,7 +106,7 @@ class BeliefNet(Net):
         """Logits of these actions, by default all; the call is the last. [n, actions, hands]"""
         table = self.advice.reshape(-1, self.config.actions, self.config.rank)
         if actions is not None:
-            table = table[:, actions]
+            table = table.index_select(1, actions)
         advice = (x @ table.flatten(1)).reshape(-1, *table.shape[1:])
         logits: Tensor = advice @ self.holding[self.rows[hands]].T
         return logits

@@ -37,6 +37,7 @@ from .hands import Hands
 TOGETHER = 1 << 26  # probabilities that are computed at a time
 MISTAKE = 0.02  # share of actions that are drawn uniformly: pasts that nobody plays have odds, too
 WEAKNESS = 0.002  # share of games in which a seat is a weak player: enough to win more from it
+STEPS = 255  # between square roots of probabilities
 NEGLIGIBLE = 1e-20  # a weight that is not quite 0, so that nothing is divided by 0
 VARIANT = variant_named("discounted")
 
@@ -135,7 +136,11 @@ class Valued(NamedTuple):
 
 
 class ContextPolicy:
-    """What the movers of both seats do in contexts."""
+    """What the movers of both seats do in contexts.
+
+    tables: by mover, the square roots of probabilities in steps of 1 / STEPS. One byte for each:
+    small probabilities matter, so the steps between them are small.
+    """
 
     def __init__(self, contexts: Contexts, tables: list[Tensor]) -> None:
         self.contexts, self.tables = contexts, tables
@@ -151,6 +156,22 @@ class ContextPolicy:
         at = self.contexts.find(mover, bid_set << 1 | 1)
         rows = self.offsets[mover][at][:, None] + self.actions
         return rows.clamp(0, len(self.tables[mover]) - 1)
+
+    def odds(self, mover: int, rows: Tensor, hands: Tensor | None = None) -> Tensor:
+        """How likely the mover does this, with each hand or with one for each context."""
+        table = self.tables[mover]
+        roots = table[rows] if hands is None else table[rows, hands[:, None]]
+        return from_bytes(roots)
+
+
+def to_bytes(odds: Tensor) -> Tensor:
+    """Probabilities as `ContextPolicy` keeps them. Uses them up."""
+    return odds.sqrt_().mul_(STEPS).round_().byte()
+
+
+def from_bytes(roots: Tensor) -> Tensor:
+    """The inverse of `to_bytes`, up to rounding."""
+    return (roots.float() / STEPS).square_()
 
 
 Weak = tuple[Tensor, Tensor]
@@ -343,18 +364,18 @@ class ContextSolver(ContextWalk):
         self._learn(seat, step)
 
     def policy(self) -> ContextPolicy:
-        """The average, in half precision. Uses up the solver: its tables take many gigabytes."""
+        """The average, a byte per probability. Uses up the solver: its tables take gigabytes."""
         self.regrets, self.own, self.other, self.own_weak, self.other_weak = [], [], [], [], []
         tables = []
         for layout in self.layouts:
             average = self.average.pop(0)
             # Else a table lies in a part of the memory that was freed before, and keeps all of it.
             torch.cuda.empty_cache()
-            tables.append(torch.empty_like(average, dtype=torch.float16))
+            tables.append(torch.empty_like(average, dtype=torch.uint8))
             for standing in range(-1, self.contexts.rungs):
                 weights = layout.part(average, standing)
                 total = weights.sum(1, keepdim=True).clamp(min=NEGLIGIBLE)
-                layout.part(tables[-1], standing).copy_(weights.div_(total))
+                layout.part(tables[-1], standing).copy_(to_bytes(weights.div_(total)))
             del average
         return ContextPolicy(self.contexts, tables)
 
@@ -479,7 +500,7 @@ def _play(
         found[mover].add(bid_set << 1 | 1, counts)
         rows = policy.rows(mover, bid_set)[:, :-1]
         legal = rungs > standing[:, None]
-        odds = policy.tables[mover][rows, held[mover][:, None]].float() * legal
+        odds = policy.odds(mover, rows, held[mover]) * legal
         if mover != stray:
             counts = counts * odds.sum(1)
         odds = (odds + RARE * legal) / (odds + RARE * legal).sum(1, keepdim=True).clamp(min=RARE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor
 
-from .contexts import ContextPolicy, ContextWalk, Part, Weak
+from .contexts import ContextPolicy, ContextWalk, Part, Weak, from_bytes
 from .hands import Hands
 
 
@@ -35,4 +35,4 @@ class Meeting(ContextWalk):
         if part.mover != self.seat:
             return part.weak.expand(part.at.stop - part.at.start, -1, -1)
         table = self.layouts[part.mover].part(self.tables[part.mover], part.standing)
-        return table[part.rows].float()
+        return from_bytes(table[part.rows])

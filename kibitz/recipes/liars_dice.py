@@ -1,7 +1,7 @@
 """Liar's Dice: regrets by history, decisions solved over beliefs, and the published method.
 
-`default` takes minutes on a CPU with up to three dice. `large` is for a GPU and trains one network
-for all pairs of one to five dice; `refine` then teaches that network solutions of all of them.
+`default` takes minutes on a CPU with up to three dice. `large` is for a GPU: it solves the tables
+of all pairs of one to five dice, and one network learns them all.
 `blend` brings such a network and the champion together on three to five dice each, on a CPU.
 `published` is the algorithm of the published networks, `wide` the same with more games per step,
 for minutes on a GPU. `response` learns to beat given players, and `demo` learns a little in a
@@ -11,6 +11,7 @@ minute on two cores.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 from ..train.bidding.belief_play import BeliefPlay, ByContexts
 from ..train.bidding.best_response import BestResponseTraining
@@ -33,40 +34,33 @@ DEFAULT = RememberedRegrets(
     baselines=BASELINES,
 )
 
-PAIRS = tuple(
-    (mine, theirs) for mine in range(1, 6) for theirs in range(1, 6) if (mine, theirs) != (5, 5)
-)
+EXACT = ((2, 2), (1, 1), (1, 2), (2, 1))  # small enough to be solved without contexts
+PAIRS = tuple(product(range(1, 6), repeat=2))
+REST = tuple(dice for dice in PAIRS if dice not in ((5, 5), (4, 4), (3, 3), *EXACT))
+
+
+def solved_rest(dice: tuple[int, int]) -> ByContexts:
+    """How tables with different numbers of dice are solved.
+
+    With few contexts for its size a table is better solved briefly, but several times.
+    """
+    if sum(dice) < 6:
+        return ByContexts(300_000, iterations=100)
+    return ByContexts(300_000, iterations=60, solutions=2)
+
+
 LARGE = BeliefPlay(
     game="liars_dice",
     options={"dice": (5, 5)},
-    others=tuple({"dice": dice} for dice in PAIRS),
-    shares=(0.6,),
+    others=tuple({"dice": dice} for dice in ((4, 4), (3, 3), *EXACT, *REST)),
+    shares=(0.27, 0.19, 0.1, 0.045, 0.015, 0.025, 0.025),
     config={"depth": 5, "rank": 44},
-    tables=(8192, 1024),
-    steps=200,
-    batch=1024,
-    step_size=(0.5, 0.2),
-    iterations=35,
-    gate_every=7,
-    gate_games=600,
-    gate_rate=0.45,
-    baselines=BASELINES,
-)
-
-EXACT = ((2, 2), (1, 1), (1, 2), (2, 1))  # small enough to be solved without contexts
-FIRST = ((4, 4), (3, 3), *EXACT)
-REST = tuple(dice for dice in PAIRS if dice not in FIRST)
-
-REFINE = replace(
-    LARGE,
-    others=tuple({"dice": dice} for dice in FIRST + REST),
-    shares=(0.25, 0.16, 0.08, 0.045, 0.015, 0.025, 0.025),
     contexts=(
-        ByContexts(1_100_000, iterations=100, solutions=6),  # five dice each
-        ByContexts(1_200_000, iterations=120, solutions=6),
-        ByContexts(800_000, iterations=140, solutions=6),
+        ByContexts(1_600_000, iterations=50, solutions=8),  # five dice each
+        ByContexts(1_500_000, iterations=100, solutions=6),
+        ByContexts(800_000, iterations=120, solutions=5),
         *[None] * len(EXACT),
-        *[ByContexts(300_000, iterations=100)] * len(REST),
+        *map(solved_rest, REST),
     ),
     weak="honest",
     exact_bids=24,
@@ -76,21 +70,21 @@ REFINE = replace(
     min_survival=0.7,
     response_share=0.5,
     response_games=800,
-    rounds=15,  # responders play once for so many: that takes seconds, whatever the table
+    rounds=30,  # responders play once for so many: that takes seconds, whatever the table
     steps=400,
     batch=2048,
     tables=(8192, 4096),
     policy_weight=1.0,
-    learning_rate=6e-4,
     average_decay=0.998,
-    iterations=8,
-    gate_every=4,
+    iterations=16,
+    gate_every=8,
     gate_games=200,
     gate_rate=0.0,  # it is not about winning more
+    baselines=BASELINES,
 )
 
 BLEND = replace(
-    REFINE,
+    LARGE,
     contexts=(),
     weak="",
     exact_bids=0,
@@ -156,7 +150,6 @@ DEMO = replace(
 RECIPES = {
     "default": DEFAULT,
     "large": LARGE,
-    "refine": REFINE,
     "blend": BLEND,
     "published": PUBLISHED,
     "wide": WIDE,

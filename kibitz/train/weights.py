@@ -129,10 +129,18 @@ class AveragingMethod(WithoutReplay, Generic[AnyNet]):
 
     def improve(self, loss: Tensor, learning_rate: float, average_decay: float) -> None:
         """Take one step, and update the average."""
-        set_learning_rate(self.optimiser, learning_rate)
-        self.optimiser.zero_grad(set_to_none=True)
+        self.leave_gradients(loss)
+        self.take_step(learning_rate, average_decay)
+
+    def leave_gradients(self, loss: Tensor) -> None:
+        """Leave the clipped gradients in the network."""
+        self.optimiser.zero_grad(set_to_none=False)  # they stay where they are
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.net.parameters(), self.gradient_clip)
+
+    def take_step(self, learning_rate: float, average_decay: float) -> None:
+        """Take a step along the gradients, and update the average."""
+        set_learning_rate(self.optimiser, learning_rate)
         self.optimiser.step()
         update_average(self.average, self.net, average_decay, self.step)
         self.step += 1

@@ -23,7 +23,7 @@ from kibitz.recipes import recipe
 from kibitz.search.best_response import respond
 from kibitz.search.regret import solve
 from kibitz.train.bidding import belief_play
-from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay, ByContexts
+from kibitz.train.bidding.belief_play import BeliefMethod, BeliefPlay, ByContexts, Lesson
 from kibitz.train.bidding.responses import Responses, decisions_along, responses
 from kibitz.train.bidding.teachers import (
     ContextTeacher,
@@ -294,7 +294,7 @@ def test_a_network_learns_the_game_from_a_solution_with_contexts(tmp_path):
 def test_only_tables_that_fit_are_solved():
     def solves(dice, bids):
         hands = Hands(load("liars_dice", dice=dice), "cpu")
-        return replace(recipe("liars_dice", "refine"), exact_bids=bids).solves(hands)
+        return replace(recipe("liars_dice", "large"), exact_bids=bids).solves(hands)
 
     assert solves((2, 1), 18) and not solves((2, 1), 17)
     assert solves((2, 2), 24) and not solves((1, 3), 24)
@@ -323,15 +323,14 @@ def test_a_network_learns_solved_tables_beside_others(tmp_path):
     assert "exploitability_3_3" not in figures[0], "only at the gate"
 
 
-def test_the_largest_recipe_solves_every_table():
+def test_the_large_recipe_solves_every_table():
     """A champion may sit down with any dice, so each of its tables has a teacher."""
-    refine = recipe("liars_dice", "refine")
-    tables = [refine.options, *refine.others]
+    large = recipe("liars_dice", "large")
+    tables = [large.options, *large.others]
     assert {table["dice"] for table in tables} == {*itertools.product(range(1, 6), repeat=2)}
     hands = [Hands(load("liars_dice", **table), "cpu") for table in tables]
-    large = [by is not None for by in refine.contexts]
-    assert len(large) == len(tables)
-    assert all(by or refine.solves(each) for by, each in zip(large, hands, strict=True))
+    assert len(large.contexts) == len(tables)
+    assert all(by or large.solves(each) for by, each in zip(large.contexts, hands, strict=True))
 
 
 def test_with_a_teacher_one_seat_strays_and_only_the_other_learns():
@@ -428,7 +427,20 @@ def test_a_belief_network_learns(tmp_path):
     assert exploit(run.game, written).response.exploitability < 0.1
 
 
-def test_the_large_recipe_has_a_table_for_every_round_of_a_match():
-    large = recipe("liars_dice", "large")
-    pairs = {tuple(options["dice"]) for options in (large.options, *large.others)}
-    assert pairs == set(itertools.product(range(1, 6), repeat=2))
+@pytest.mark.gpu
+def test_recorded_steps_learn_the_same(monkeypatch):
+    """A GPU replays one recording per shape of table, and none may lose what another leaves."""
+    monkeypatch.setattr(belief_play, "WARM_UP", 1)
+    game = load("liars_dice", dice=(1, 1), sides=3)
+    training = replace(SMALL, others=({"dice": (1, 2)},), policy_weight=1.0, learning_rate=2e-3)
+    here, there = (BeliefMethod(training, game, device, seed=1) for device in ("cpu", "cuda"))
+    here._begin(1)
+    lessons = [here._lesson(part) for table in range(2) for part in here.play(table, 64)]
+    losses = [
+        (here.learn(lesson), there.learn(Lesson(*(column.cuda() for column in lesson))).cpu())
+        for lesson in 10 * lessons
+    ]
+    assert len(there.gradients._recordings) == 3, "tables of one shape share a recording"
+    ours, theirs = (torch.stack(side) for side in zip(*losses, strict=True))
+    assert (ours[-4:, 0] < 0.7 * ours[:4, 0]).all(), "enough was learnt to tell"
+    assert torch.allclose(ours, theirs, rtol=0.03, atol=2e-3)

@@ -92,7 +92,7 @@ class ContextTeacher(Teacher):
 
     def weights(self, public: Public) -> Tensor:
         rows = self.solution.rows(public.mover, public.bid_set)
-        return self.solution.tables[public.mover][rows].float()
+        return self.solution.odds(public.mover, rows)
 
 
 class MeanTeacher(Teacher):

@@ -144,7 +144,7 @@ class UnrolledLearner(Stepper[LatentNet, Sequences]):
     # Losses
 
     def find_gradients(self, examples: Unrolled) -> dict[str, Tensor]:
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=False)  # they stay where they are
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             losses = unrolled_losses(self.net, examples, self.learning.consistency)
         total = torch.stack(list(losses.values())).sum()

@@ -18,10 +18,10 @@ from ...chance import streams
 from ...game import Game
 from ...nets.net import MarginNet
 from ..folder import Arrays
+from ..recorded import Recorded
 from ..replay import Positions
 from ..seeds import derived
 from ..weights import AnyNet, Holders, arrays_of, restore, set_learning_rate, update_average
-from .recorded import Recorded
 
 Batches = TypeVar("Batches")
 """What a learner learns from at a step."""
@@ -181,7 +181,7 @@ class Learner(Stepper[MarginNet, Positions]):
 
     def find_gradients(self, examples: Examples) -> dict[str, Tensor]:
         """Leave the clipped gradients in the network; return the parts of the loss."""
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimiser.zero_grad(set_to_none=False)  # they stay where they are
         with torch.autocast(self.device, torch.bfloat16, enabled=self.device == "cuda"):
             logits, values, margins = self.net.heads(examples.views)
         losses = self.losses(examples, logits.float(), values.float(), margins)

@@ -6,42 +6,56 @@ one by one as the GPU needs to run them.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
 
-from ...nets.recording import recording
+from ..nets.recording import recording
 
 UNRECORDED = 3  # first calls: libraries initialise themselves in them
 
 Given = TypeVar("Given", bound=NamedTuple)
 Work = Callable[[Given], dict[str, Tensor]]
+Shapes = tuple[torch.Size, ...]
+
+
+class Recording(NamedTuple):
+    """The work on tensors of some shapes."""
+
+    graph: torch.cuda.CUDAGraph
+    given: Any  # copied to before every replay
+    answer: dict[str, Tensor]
 
 
 class Recorded(Generic[Given]):
-    """Does the same work again and again, on tensors of the same shapes.
+    """Does the same work again and again, on tensors of a few shapes.
 
-    What it leaves and returns lies in the same memory every time.
+    What it returns lies in the same memory every time. Recordings share the rest of their memory,
+    so what the work leaves elsewhere must be in tensors that were there before.
     """
 
     def __init__(self, work: Work[Given]) -> None:
-        self.work, self.calls = work, 0
+        self.work = work
+        self.calls: Counter[Shapes] = Counter()
         self.stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-        self._graph: torch.cuda.CUDAGraph | None = None
+        self.memory = torch.cuda.graph_pool_handle()
+        self._recordings: dict[Shapes, Recording] = {}
 
     def __call__(self, given: Given) -> dict[str, Tensor]:
-        self.calls += 1
-        if self.calls <= UNRECORDED:
+        shapes = tuple(tensor.shape for tensor in tensors_in(given))
+        self.calls[shapes] += 1
+        if self.calls[shapes] <= UNRECORDED:
             return self._unrecorded(given)
-        if self._graph is None:
-            self._record(given)
-        assert self._graph is not None
-        for own, tensor in zip(tensors_in(self._given), tensors_in(given), strict=True):
+        if shapes not in self._recordings:
+            self._recordings[shapes] = self._record(given)
+        recorded = self._recordings[shapes]
+        for own, tensor in zip(tensors_in(recorded.given), tensors_in(given), strict=True):
             own.copy_(tensor)
-        self._graph.replay()
-        return self._answer
+        recorded.graph.replay()
+        return recorded.answer
 
     def _unrecorded(self, given: Given) -> dict[str, Tensor]:
         current = torch.cuda.current_stream()
@@ -51,12 +65,11 @@ class Recorded(Generic[Given]):
         current.wait_stream(self.stream)
         return answer
 
-    def _record(self, given: Given) -> None:
-        self._given = cloned(given)
-        graph = torch.cuda.CUDAGraph()
-        with recording(graph, self.stream):
-            self._answer = self.work(self._given)
-        self._graph = graph
+    def _record(self, given: Given) -> Recording:
+        given, graph = cloned(given), torch.cuda.CUDAGraph()
+        with recording(graph, self.stream, self.memory):
+            answer = self.work(given)
+        return Recording(graph, given, answer)
 
 
 def tensors_in(given: Any) -> Iterator[Tensor]:
