@@ -12,7 +12,7 @@ from small_games import COIN, PARTNERS
 from test_goofspiel import FILE as GOOFSPIEL
 
 import kibitz
-from kibitz import cli
+from kibitz import cli, training
 from kibitz.game import GameError
 from kibitz.games import load
 from kibitz.nets import load_net, save_net
@@ -59,16 +59,16 @@ def test_any_game_can_be_trained_and_its_player_sits_down(game, options, tmp_pat
 
 def test_the_command_does_the_same_as_the_call(tmp_path, capsys, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    words = ["kibitz", "train", str(COIN), "--minutes", "0.001", "--seed", "3"]
-    monkeypatch.setattr(sys, "argv", words)
+    monkeypatch.setattr(training, "recipe_of", lambda *asked: small(recipe(*asked)))
+    monkeypatch.setattr(sys, "argv", ["kibitz", "train", str(COIN), "--seed", "3"])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert not ended.value.code
     by_command, _ = load_net(tmp_path / "runs/coin/player.safetensors")
-    text = kibitz.train(COIN, "other", minutes=0.001, seed=3)
+    text = kibitz.train(COIN, "other", seed=3)
     by_call, _ = load_net(text.removeprefix("net:"))
     assert by_command.sha256 == by_call.sha256
-    capsys.readouterr()
+    assert capsys.readouterr().out.count("iteration 2") == 2
 
 
 def test_a_run_is_resumed_from_another_folder(tmp_path, capsys, monkeypatch):

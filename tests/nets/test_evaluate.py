@@ -70,7 +70,7 @@ class Circle:
 
 def test_nothing_is_freed_while_a_gpu_records(monkeypatch):
     @contextmanager
-    def graph(graph, stream):
+    def graph(graph, pool, stream):
         assert earlier() is None, "what was garbage before is gone"
         yield
 

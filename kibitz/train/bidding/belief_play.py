@@ -66,6 +66,7 @@ class BeliefPlay(Training):
     method: ClassVar[str] = "belief play"
     mode: ClassVar[str] = "sample"
     half_precision: ClassVar[bool] = True
+    searches: ClassVar[bool] = False
 
     net: str = "beliefs"
     others: tuple[About, ...] = ()
