@@ -2,7 +2,7 @@
 
     python examples/liars_dice_teacher.py 3,3 --contexts 200000 --iterations 100 --weak honest
 
-`--recipe refine` solves tables so (`kibitz/bidding/contexts.py`). A responder that knows the
+`--recipe large` solves tables so (`kibitz/bidding/contexts.py`). A responder that knows the
 solution plays against it, looking one and two bids ahead; what it wins, a network that has learnt
 the solution perfectly would lose, too. Several solutions lose less together (`--solutions 4`). With
 `--weak honest` the other seat is that player in a few games; what each solution wins from it is

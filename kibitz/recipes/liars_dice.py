@@ -39,7 +39,7 @@ PAIRS = tuple(product(range(1, 6), repeat=2))
 REST = tuple(dice for dice in PAIRS if dice not in ((5, 5), (4, 4), (3, 3), *EXACT))
 
 
-def solved_rest(dice: tuple[int, int]) -> ByContexts:
+def solved_rest(dice: tuple[int, ...]) -> ByContexts:
     """How tables with different numbers of dice are solved.
 
     With few contexts for its size a table is better solved briefly, but several times.
@@ -63,20 +63,14 @@ LARGE = BeliefPlay(
         *map(solved_rest, REST),
     ),
     weak="honest",
-    exact_bids=24,
-    exact_iterations=200,
     others_per_round=4,
-    explore=0.6,
-    min_survival=0.7,
     response_share=0.5,
     response_games=800,
     rounds=30,  # responders play once for so many: that takes seconds, whatever the table
     steps=400,
     batch=2048,
     tables=(8192, 4096),
-    policy_weight=1.0,
-    average_decay=0.998,
-    iterations=16,
+    iterations=12,
     gate_every=8,
     gate_games=200,
     gate_rate=0.0,  # it is not about winning more
@@ -87,19 +81,18 @@ BLEND = replace(
     LARGE,
     contexts=(),
     weak="",
-    exact_bids=0,
     # Beside nobody at the smaller and the unequal tables: there it stays as it is.
     beside_start=(*[("champion",)] * 3, *[()] * len(EXACT + REST)),
     shares=(0.42, 0.22, 0.08),
     response_games=100,
-    rounds=6,
+    rounds=9,
     steps=120,
     batch=512,
     tables=(512, 256),
     learning_rate=3e-4,
     average_decay=0.99,
-    iterations=12,
-    gate_every=6,
+    iterations=5,
+    gate_every=5,
     gate_games=100,
 )
 

@@ -53,9 +53,8 @@ BELIEFS = replace(
     recipe("liars_dice", "large"),
     options=TINY,
     others=({**TINY, "dice": (1, 2)},),
-    contexts=(),
-    weak="",
-    exact_bids=0,
+    contexts=(),  # both are solved exactly
+    exact_iterations=10,
     response_share=0.0,
     config={"width": 32, "depth": 1, "rank": 4},
     tables=(64, 32),
@@ -68,10 +67,7 @@ BELIEFS = replace(
 )
 TAUGHT = replace(
     BELIEFS,
-    others=(*BELIEFS.others, {**TINY, "dice": (2, 2)}),  # the last one has no teacher
-    exact_bids=9,
-    exact_iterations=10,
-    contexts=(ByContexts(50, iterations=5),),
+    contexts=(ByContexts(50, iterations=5, solutions=2),),
     response_share=0.5,
     response_games=20,
 )

@@ -18,17 +18,16 @@ Rows = TypeVar("Rows", bound="DataclassInstance")
 
 def changed(rows: Rows, change: Callable[[Tensor], Tensor]) -> Rows:
     """The same record with `change` applied to all its tensors."""
-    return replace(rows, **{name: change(column) for name, column in columns_of(rows).items()})
+    return replace(rows, **{name: change(column) for name, column in _tensors(rows).items()})
 
 
 def concatenated(parts: list[Rows]) -> Rows:
     """The rows of several records as one."""
     first = parts[0]
-    columns = {name: [getattr(part, name) for part in parts] for name in columns_of(first)}
+    columns = {name: [getattr(part, name) for part in parts] for name in _tensors(first)}
     return replace(first, **{name: torch.cat(column) for name, column in columns.items()})
 
 
-def columns_of(rows: DataclassInstance) -> dict[str, Tensor]:
-    """The tensors of a record by name."""
+def _tensors(rows: DataclassInstance) -> dict[str, Tensor]:
     named = ((field.name, getattr(rows, field.name)) for field in fields(rows))
     return {name: value for name, value in named if isinstance(value, Tensor)}
