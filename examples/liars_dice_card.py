@@ -32,8 +32,8 @@ RESPONSES = (
     *((dice, 24_000, 11) for dice in EQUAL[1:]),
     *((dice, 2000, 5) for dice in UNEQUAL),
 )
-MATCHES = (("honest", 24_000, 31, {}), ("honest", 8000, 8, {}), ("random", 2000, 7, {}))
-WHOLE = ("honest", 2000, 7, {"die_loss": "loser"})
+MATCHES = ((24_000, 31), (8000, 8))  # games and seeds
+FEW = (("random", {}), ("honest", {"die_loss": "loser"}))  # 2,000 games: enough for these
 
 Row = dict[str, object]
 IDENTITY = ("player", "dice", "rounds", "against", "options", "games", "seed")
@@ -59,7 +59,8 @@ def at_least(text: str, most: int) -> Iterator[Row]:
 
 def matches(text: str, most: int, against: list[str]) -> Iterator[Row]:
     """How often it wins with five dice each, and whole matches."""
-    for other, games, seed, options in (*MATCHES, *((who, 8000, 8, {}) for who in against), WHOLE):
+    met = [(who, {}, *settings) for who in ("honest", *against) for settings in MATCHES]
+    for other, options, games, seed in [*met, *((*few, 2000, 7) for few in FEW)]:
         result = match(
             load("liars_dice", **options), text, other, games=min(games, most), seed=seed
         )
