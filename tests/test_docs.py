@@ -74,7 +74,7 @@ def test_the_code_of_the_readme_plays_a_hand(capsys):
         "batch_of_games.py",
         "picture.py table.svg",
         "liars_dice_teacher.py 1,1 --contexts 100 --iterations 4 --games 40",
-        "liars_dice_card.py honest --parts exploitability results --most 2 --card card.json",
+        "liars_dice_card.py champion --parts exploitability results --most 2 --card card.json",
     ],
 )
 def test_an_example_runs(words, tmp_path):
