@@ -34,9 +34,9 @@ DEFAULT = RememberedRegrets(
     baselines=BASELINES,
 )
 
+EQUAL = ((5, 5), (4, 4), (3, 3))
 EXACT = ((2, 2), (1, 1), (1, 2), (2, 1))  # small enough to be solved without contexts
-PAIRS = tuple(product(range(1, 6), repeat=2))
-REST = tuple(dice for dice in PAIRS if dice not in ((5, 5), (4, 4), (3, 3), *EXACT))
+REST = tuple(dice for dice in product(range(1, 6), repeat=2) if dice not in EQUAL + EXACT)
 
 
 def solved_rest(dice: tuple[int, ...]) -> ByContexts:
@@ -52,7 +52,7 @@ def solved_rest(dice: tuple[int, ...]) -> ByContexts:
 LARGE = BeliefPlay(
     game="liars_dice",
     options={"dice": (5, 5)},
-    others=tuple({"dice": dice} for dice in ((4, 4), (3, 3), *EXACT, *REST)),
+    others=tuple({"dice": dice} for dice in (*EQUAL[1:], *EXACT, *REST)),
     shares=(0.27, 0.19, 0.1, 0.045, 0.015, 0.025, 0.025),
     config={"depth": 5, "rank": 44},
     contexts=(
@@ -82,7 +82,7 @@ BLEND = replace(
     contexts=(),
     weak="",
     # Beside nobody at the smaller and the unequal tables: there it stays as it is.
-    beside_start=(*[("champion",)] * 3, *[()] * len(EXACT + REST)),
+    beside_start=(*[("champion",)] * len(EQUAL), *[()] * len(EXACT + REST)),
     shares=(0.42, 0.22, 0.08),
     response_games=100,
     rounds=9,

@@ -441,6 +441,12 @@ def test_a_belief_network_learns(tmp_path):
     assert exploit(run.game, written).response.exploitability < 0.1
 
 
+def test_tensor_cores_are_for_what_is_recorded_alone():
+    asked = belief_play.on_tensor_cores()(torch.get_float32_matmul_precision)
+    assert asked() == asked() == "high"
+    assert torch.get_float32_matmul_precision() == "highest"
+
+
 @pytest.mark.gpu
 def test_recorded_steps_learn_the_same(monkeypatch):
     """A GPU replays one recording per shape of table, and none may lose what another leaves."""

@@ -87,9 +87,9 @@ class BeliefPlay(Training):
     """A player that the other seat is at times in the solution of the game itself; what it does
     must depend on its hand and the standing bid alone."""
     beside_start: tuple[tuple[str, ...], ...] = ()
-    """Instead of solutions: players at the game itself, then at the others in their order. The
-    network learns the mean of what they and the network at the start play there; without players it
-    stays the same."""
+    """Instead of solutions: players at the game itself, then at each of the others. The network
+    learns the mean of what they and the network at the start play there; without players it stays
+    the same."""
     explore: float = 0.6
     """Share of bids that are drawn uniformly, by seats that stray."""
     min_survival: float = 0.7
@@ -235,7 +235,9 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
         self.teachers: list[Teacher] = []  # solved in the first iteration: it takes minutes
         self.responses: list[Responses] = []  # of this iteration, to the network before it
         super().__init__(recipe.network_for(self.all_hands, seed), device, self.steps)
-        self.gradients = self.find_gradients if device == "cpu" else Recorded(self.find_gradients)
+        self.gradients: Callable[[Decisions], dict[str, Tensor]] = self.find_gradients
+        if device != "cpu":
+            self.gradients = Recorded(on_tensor_cores()(self.find_gradients))
         self.start = copy.deepcopy(self.average)
 
     def iterate(self, iteration: int, stage: Stage) -> dict[str, float]:
@@ -433,17 +435,14 @@ class BeliefMethod(AveragingMethod[BeliefNet]):
 
         The loss of the policy is its divergence from the policy to learn, 0 where both agree.
         """
-        with on_tensor_cores():
-            logits, values, other_values = self.net(
-                batch.mine, batch.theirs, batch.bids, batch.actions
-            )
-            logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
-            off = -(batch.policy * logits.log_softmax(1)).sum(1) - batch.entropy
-            policy = (batch.mine * off).sum(1).mean()
-            value = (batch.mine * (values - batch.values).square()).sum(1).mean()
-            other_off = (other_values - batch.other_values).square()
-            value = value + (batch.theirs * other_off).sum(1).mean()
-            self.leave_gradients(self.recipe.policy_weight * policy + value)
+        logits, values, other_values = self.net(batch.mine, batch.theirs, batch.bids, batch.actions)
+        logits = logits.masked_fill(~batch.legal[:, :, None], -1e9)
+        off = -(batch.policy * logits.log_softmax(1)).sum(1) - batch.entropy
+        policy = (batch.mine * off).sum(1).mean()
+        value = (batch.mine * (values - batch.values).square()).sum(1).mean()
+        other_off = (other_values - batch.other_values).square()
+        value = value + (batch.theirs * other_off).sum(1).mean()
+        self.leave_gradients(self.recipe.policy_weight * policy + value)
         return {"policy": policy.detach(), "value": value.detach()}
 
 
